@@ -1,0 +1,2 @@
+export * from "./metadata/index.js";
+export * from "./partition/index.js";

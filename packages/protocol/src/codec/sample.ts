@@ -1,0 +1,9 @@
+/** Where the property tests' random values come from; a seeded source replays. */
+export interface Sample {
+  /** Integer from 0 to `max`, both included, with the edges more likely than chance. */
+  integer(max: number): number;
+  bigint(bits: number): bigint;
+  bytes(length: number): Uint8Array;
+  text(minBytes: number, maxBytes: number): string;
+  boolean(): boolean;
+}

@@ -1,0 +1,2 @@
+export { IggyError } from "./iggy-error.js";
+export * from "./table.js";
