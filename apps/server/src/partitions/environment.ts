@@ -1,0 +1,113 @@
+import type { Clock } from "../request.js";
+import type { PartitionAddress } from "./address.js";
+
+/** What a partition must know of committed metadata. The plane reads it live and keeps no copy. */
+export interface PartitionCatalog {
+  /** Highest metadata op that this node applied. */
+  readonly appliedOp: number;
+  partition(address: PartitionAddress): PartitionDescription | undefined;
+  /** Partitions of one topic, or of everything. */
+  partitions(topic?: { readonly streamId: number; readonly topicId: number }): Iterable<PartitionDescription>;
+  topic(streamId: number, topicId: number): TopicPolicy | undefined;
+  /** What metadata decided about a group on a partition; undefined when the group is unknown or has no decision yet. */
+  groupOwner(address: PartitionAddress, groupId: number): GroupOwnerDecision | undefined;
+  /** Every decision for a partition, by which the plane installs what is missing. */
+  groupOwners(address: PartitionAddress): Iterable<GroupOwnerDecision>;
+  /** Group numbers of a topic: every one below `nextGroupId` that is not live is deleted for good. Ascending. */
+  groupIds(streamId: number, topicId: number): { readonly nextGroupId: number; readonly live: readonly number[] };
+  /** The session is registered and has not ended. */
+  isSessionLive(client: bigint, session: number): boolean;
+  /** Asked again when a parked read is served. */
+  mayPoll(userId: number, streamId: number, topicId: number): boolean;
+}
+
+export interface PartitionDescription {
+  readonly address: PartitionAddress;
+  /** Metadata revision that created the partition. */
+  readonly incarnation: number;
+  readonly createdView: number;
+  /** Node ids that store the partition, in member order. */
+  readonly members: readonly number[];
+  /** Sealed segments that end at or below this offset are to be deleted; 0 when none. */
+  readonly truncatedThrough: number;
+  /** Metadata op that began to delete this incarnation, when it is being deleted: the plane installs the final fence. */
+  readonly endingOp?: number;
+}
+
+/** Effective options of a topic. */
+export interface TopicPolicy {
+  readonly persistMessages: boolean;
+  readonly persistOffsets: boolean;
+  readonly segmentSizeBytes: number;
+  readonly preallocateSegments: boolean;
+  readonly messagesRequiredToSave: number;
+  readonly sizeOfMessagesRequiredToSave: number;
+  /** Undefined = never. */
+  readonly messageExpiryMicros: number | undefined;
+  /** Undefined = unlimited. */
+  readonly maxTopicSizeBytes: number | undefined;
+  readonly partitionsCount: number;
+}
+
+export interface GroupOwnerDecision {
+  readonly groupId: number;
+  /** Zero client and session: nobody owns the partition. */
+  readonly client: bigint;
+  readonly session: number;
+  /** Metadata op that decided it. */
+  readonly generation: number;
+  /** The owner must give the partition up: it may still commit, but no longer poll. */
+  readonly revoking: boolean;
+}
+
+/** What the plane reports. */
+export interface PartitionEvents {
+  /** Everything that was served to the group's owner is committed (or nothing was served): a revocation may complete. */
+  groupDrained(address: PartitionAddress, groupId: number): void;
+  /** The final fence of a partition that is being deleted is committed. */
+  historyEnded(address: PartitionAddress, incarnation: number): void;
+}
+
+/** Structured log; the shape of pino. */
+export interface PartitionLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** One-shot timers of the shard. Returns how to cancel. */
+export interface Timers {
+  after(delayMillis: number, run: () => void): () => void;
+}
+
+/** Bounds, from the configuration keys `[partition]`, `[sharding]` and `[message_bus]`. */
+export interface PartitionLimits {
+  readonly prepareQueueDepth: number;
+  readonly dedupClientsMax: number;
+  readonly consumerOffsetsMax: number;
+  readonly walBytesMax: number;
+  readonly validateChecksum: boolean;
+  readonly partitionIoCapacity: number;
+  readonly pollCompletionCapacity: number;
+  readonly deferredPollMaxWaitMicros: number;
+  readonly deferredPollMaxPending: number;
+  readonly deferredPollMaxPendingPerSession: number;
+  readonly deferredPollMaxReadBytes: number;
+  readonly deferredPollMaxInflightBytes: number;
+  /** Largest frame: sealed segments may overshoot by it. */
+  readonly maxMessageSizeBytes: number;
+  /** Bytes of recent batches each partition keeps in memory for readers. */
+  readonly residentBytesMax: number;
+}
+
+export interface PartitionEnvironment {
+  /** Cluster id and configured id of this node, as every frame names them. */
+  readonly cluster: bigint;
+  readonly replica: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly catalog: PartitionCatalog;
+  readonly events: PartitionEvents;
+  readonly log: PartitionLog;
+  readonly limits: PartitionLimits;
+}

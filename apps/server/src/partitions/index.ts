@@ -1,0 +1,31 @@
+export { describeAddress, namespaceOf, type PartitionAddress } from "./address.js";
+export type {
+  DeleteOffsetCommand,
+  FetchCommand,
+  FetchTarget,
+  GetOffsetCommand,
+  OffsetKey,
+  PollCommand,
+  ReadWait,
+  SendCommand,
+  StoreOffsetCommand,
+} from "./commands.js";
+export type {
+  GroupOwnerDecision,
+  PartitionCatalog,
+  PartitionDescription,
+  PartitionEnvironment,
+  PartitionEvents,
+  PartitionLimits,
+  PartitionLog,
+  Timers,
+  TopicPolicy,
+} from "./environment.js";
+export type {
+  EndedSession,
+  PartitionPlane,
+  PartitionRouteFact,
+  PartitionStats,
+  PartitionTotals,
+  SegmentResolution,
+} from "./plane.js";
