@@ -1,6 +1,7 @@
-import type { Codec, LayoutRow, ValueOf } from "./codec.js";
+import type { Codec, ValueOf } from "./codec.js";
 import { expectEnd } from "./codec.js";
 import { Reader } from "./reader.js";
+import { rowsOf } from "./rows.js";
 import type { Sample } from "./sample.js";
 import { WireError } from "./wire-error.js";
 
@@ -32,12 +33,6 @@ export function struct<F extends Fields>(type: string, fields: F): Codec<StructO
   };
 }
 
-function rowsOf(path: string, codec: Codec<unknown>): LayoutRow[] {
-  const inner = codec.rows?.();
-  if (inner === undefined || inner.length === 0) return [{ path, type: codec.type }];
-  return inner.map((row) => ({ path: `${path}.${row.path}`, type: row.type }));
-}
-
 /** No bytes. */
 export type Empty = Readonly<Record<string, never>>;
 export const empty: Codec<Empty> = {
@@ -55,7 +50,7 @@ export interface ListLimits {
   readonly max?: number;
 }
 
-/** A count, then that many items. The count is bounded by what the remaining bytes can hold before anything is built. */
+/** A count, then that many items. */
 export function list<T>(count: Codec<number>, item: Codec<T>, limits: ListLimits = {}): Codec<readonly T[]> {
   const min = limits.min ?? 0;
   const max = limits.max ?? Infinity;
@@ -81,16 +76,17 @@ export function list<T>(count: Codec<number>, item: Codec<T>, limits: ListLimits
       const at = r.offset;
       const length = count.read(r);
       check(length, at);
-      if (length * item.minSize > r.remaining) {
-        throw new WireError("UnexpectedEof", `a count of ${String(length)} exceeds the remaining bytes`, at);
-      }
-      return readMany(r, item, length);
+      return readItems(r, item, length);
     },
     sample: (s) => sampleMany(s, item, Math.max(min, s.integer(3))),
   };
 }
 
-function readMany<T>(r: Reader, item: Codec<T>, length: number): T[] {
+/** Reads a counted run. The count is bounded by what the remaining bytes can hold before anything is built. */
+export function readItems<T>(r: Reader, item: Codec<T>, length: number): T[] {
+  if (length * item.minSize > r.remaining) {
+    throw new WireError("UnexpectedEof", `a count of ${String(length)} exceeds the remaining bytes`, r.offset);
+  }
   const values: T[] = [];
   for (let i = 0; i < length; i++) values.push(item.read(r));
   return values;

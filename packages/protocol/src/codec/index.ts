@@ -1,8 +1,11 @@
 export * from "./codec.js";
 export * from "./compounds.js";
+export { headed } from "./headed.js";
 export * from "./leaves.js";
 export { Reader } from "./reader.js";
+export { rowsOf } from "./rows.js";
+export * from "./rules.js";
 export type { Sample } from "./sample.js";
-export { decodeUtf8, encodeUtf8, utf8Length } from "./text.js";
+export { compareUtf8, decodeUtf8, decodeUtf8Lossy, encodeUtf8, utf8Length } from "./text.js";
 export { WireError, type WireErrorKind } from "./wire-error.js";
 export { Writer } from "./writer.js";

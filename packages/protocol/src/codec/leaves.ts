@@ -1,5 +1,5 @@
 import type { Codec } from "./codec.js";
-import { utf8Length } from "./text.js";
+import { decodeUtf8Lossy, utf8Length } from "./text.js";
 import { WireError } from "./wire-error.js";
 
 const fixed = <T>(type: string, size: number, rest: Omit<Codec<T>, "type" | "minSize" | "size">): Codec<T> => ({
@@ -134,7 +134,7 @@ export const text8 = (what: string, min = 0, max = 255): Codec<string> => ({
   sample: (s) => s.text(min, Math.min(max, 24)),
 });
 
-/** Wire name: 1 to 255 bytes of UTF-8, compared byte by byte (02 §2.1). */
+/** Wire name: 1 to 255 bytes of UTF-8, compared byte by byte. */
 export const name = text8("a name", 1);
 /** `[length u8][UTF-8]`, may be empty. */
 export const str8 = text8("text");
@@ -151,3 +151,6 @@ export const str32: Codec<string> = {
   read: (r) => r.text(r.u32()),
   sample: (s) => s.text(0, 40),
 };
+
+/** `[length u32][UTF-8]` for people only: bytes that are no UTF-8 read as replacement characters, not as an error. */
+export const lossyStr32: Codec<string> = { ...str32, read: (r) => decodeUtf8Lossy(r.take(r.u32())) };

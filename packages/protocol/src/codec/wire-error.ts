@@ -29,9 +29,18 @@ export class WireError extends IggyError {
   readonly kind: WireErrorKind;
   readonly offset: number | undefined;
 
-  constructor(kind: WireErrorKind, message: string, offset?: number, code = codes[kind]) {
-    super(code, offset === undefined ? message : `${message} (at byte ${String(offset)})`);
+  /** What was wrong, without the offset that `message` adds. */
+  private readonly fault: string;
+
+  constructor(kind: WireErrorKind, fault: string, offset?: number, code = codes[kind]) {
+    super(code, offset === undefined ? fault : `${fault} (at byte ${String(offset)})`);
     this.kind = kind;
     this.offset = offset;
+    this.fault = fault;
+  }
+
+  /** The same fault under the code that a command reports for it. */
+  withCode(code: number): WireError {
+    return new WireError(this.kind, this.fault, this.offset, code);
   }
 }

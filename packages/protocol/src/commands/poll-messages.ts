@@ -1,0 +1,20 @@
+import { pollReply, pollRequest } from "./records/poll.js";
+import { Operation } from "../enums/index.js";
+import { command, type RequestOf } from "./command.js";
+
+/**
+ * Reads messages at once.
+ *
+ *   request  poll
+ *   reply    poll reply
+ */
+export const pollMessages = command({
+  code: 100,
+  name: "message.poll",
+  title: "PollMessages",
+  operation: Operation.NonReplicated,
+  request: pollRequest,
+  response: pollReply,
+  malformedReplyCode: 82,
+});
+export type PollMessagesRequest = RequestOf<typeof pollMessages>;
