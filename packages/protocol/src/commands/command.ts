@@ -27,7 +27,7 @@ export interface Command<Req, Res> {
 
 export type AnyCommand = Command<unknown, unknown>;
 export type RequestOf<C> = C extends Command<infer Req, unknown> ? Req : never;
-export type ResponseOf<C> = C extends Command<never, infer Res> ? Res : never;
+export type ResponseOf<C> = C extends Command<unknown, infer Res> ? Res : never;
 
 interface Declaration<Req, Res> {
   readonly code: number;
