@@ -1,0 +1,139 @@
+import {
+  ErrorCode,
+  EvictionReason,
+  FrameCommand,
+  HEADER_SIZE,
+  type IggyError,
+  isClientAllowed,
+  isKnownOperation,
+  Operation,
+  PROTOCOL_VERSION,
+  PROTOCOL_VERSION_MIN,
+  RequestHeader,
+  validateRequestHeader,
+  writeEviction,
+} from "@iggy/protocol";
+import type { Connection, ConnectionHandler } from "../net/connection.js";
+import { RequestFrame } from "../net/request-frame.js";
+import type { Clock } from "../request.js";
+import type { ConnectionTable } from "../sessions/connection-table.js";
+import type { SessionLeases } from "../sessions/lease.js";
+import { type CommandTable, isOpenCode, isSessionCode } from "./command-table.js";
+
+/** Highest command byte that the protocol knows; a frame above it can't be from a peer of ours. */
+const LAST_FRAME_COMMAND = FrameCommand.PrepareProgress;
+
+export interface FrameGateDeps {
+  readonly connections: ConnectionTable;
+  readonly leases: SessionLeases;
+  readonly commands: CommandTable;
+  readonly clock: Clock;
+  /** The session is registered and has not ended. */
+  readonly isSessionLive: (client: bigint, session: number) => boolean;
+  readonly log: { debug(fields: object, message: string): void };
+}
+
+/**
+ * First station of every frame: the header must be one that a client may send, and it must speak for the session that
+ * its connection is bound to. What passes goes to the command table; everything else is answered here.
+ */
+export class FrameGate implements ConnectionHandler {
+  private readonly deps: FrameGateDeps;
+  private draining = false;
+
+  constructor(deps: FrameGateDeps) {
+    this.deps = deps;
+  }
+
+  /** From now on every request is refused as not admitted; the first step of a graceful stop. */
+  drain(): void {
+    this.draining = true;
+  }
+
+  frame(connection: Connection, frame: Uint8Array): void {
+    const now = this.deps.clock.monotonicMillis();
+    connection.lastFrameMillis = now;
+    const header = new RequestHeader().at(frame, 0);
+    if (header.command > LAST_FRAME_COMMAND) {
+      connection.destroy();
+      return;
+    }
+    if (header.command !== FrameCommand.Request) return;
+    this.dropEndedBinding(connection);
+    const binding = connection.binding;
+    if (binding !== undefined) this.deps.leases.touch(binding.client, now);
+
+    const request = new RequestFrame(connection, header, frame.subarray(HEADER_SIZE), binding);
+    const code = this.headerFault(header);
+    if (code !== 0) request.deny(code);
+    else if (this.draining) request.deny(ErrorCode.TransientNotAccepted);
+    else this.route(request);
+  }
+
+  malformed(connection: Connection, error: IggyError): void {
+    this.deps.log.debug({ peer: connection.channel.peerAddress, reason: error.message }, "closed: bytes are no frame");
+  }
+
+  closed(connection: Connection): void {
+    this.deps.connections.remove(connection);
+  }
+
+  /** Ends the request and its connection with a reason that clients map to an error. */
+  evict(request: RequestFrame, reason: number): void {
+    const frame = new Uint8Array(HEADER_SIZE);
+    const window =
+      reason === EvictionReason.IncompatibleProtocol
+        ? { serverProtocolVersion: PROTOCOL_VERSION, serverProtocolVersionMin: PROTOCOL_VERSION_MIN }
+        : { serverProtocolVersion: 0, serverProtocolVersionMin: 0 };
+    writeEviction(frame, 0, { client: request.client, reason, ...window });
+    request.connection.send([frame]);
+    request.finish();
+    request.connection.end();
+  }
+
+  private headerFault(header: RequestHeader): number {
+    if (!isKnownOperation(header.operation) || !isClientAllowed(header.operation)) return ErrorCode.InvalidCommand;
+    return validateRequestHeader(header) === undefined ? 0 : ErrorCode.InvalidCommand;
+  }
+
+  private route(request: RequestFrame): void {
+    const { operation, connection } = request;
+    const code = operation === Operation.NonReplicated ? request.header.commandCode : 0;
+    // Logins of older protocols are answered alike, signed in or not.
+    if (isSessionCode(code)) {
+      this.evict(request, EvictionReason.MalformedLogin);
+      return;
+    }
+    const open = operation === Operation.Register || operation === Operation.Logout || isOpenCode(code);
+    if (connection.binding === undefined) {
+      if (open) this.deps.commands.serve(request, code);
+      else if (operation === Operation.NonReplicated) request.deny(ErrorCode.Unauthenticated);
+      // An empty reply without an error would read as a write that succeeded.
+      else this.evict(request, EvictionReason.NoSession);
+      return;
+    }
+    if (open || this.speaksForBinding(request)) this.deps.commands.serve(request, code);
+  }
+
+  /** A bound connection speaks for its own session only. */
+  private speaksForBinding(request: RequestFrame): boolean {
+    const binding = request.connection.binding;
+    if (binding === undefined || request.client !== binding.client) {
+      request.deny(ErrorCode.Unauthenticated);
+      return false;
+    }
+    // Above 2^53 the number is rounded, but never down to a session that exists.
+    const named = request.header.session;
+    if (named === binding.session) return true;
+    if (named < binding.session) this.evict(request, EvictionReason.SessionTooLow);
+    else request.deny(ErrorCode.InvalidSession);
+    return false;
+  }
+
+  private dropEndedBinding(connection: Connection): void {
+    const binding = connection.binding;
+    if (binding !== undefined && !this.deps.isSessionLive(binding.client, binding.session)) {
+      this.deps.connections.unbind(connection);
+    }
+  }
+}

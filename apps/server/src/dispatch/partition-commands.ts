@@ -1,0 +1,279 @@
+import {
+  type Consumer,
+  decodeRequest,
+  deleteConsumerOffset,
+  encodeResponse,
+  encodeUtf8,
+  ErrorCode,
+  fetchMessages,
+  getConsumerOffset,
+  getPartitionRoute,
+  type Identifier,
+  partitionForKey,
+  pollMessages,
+  pollMessagesDeferred,
+  type PollMessagesRequest,
+  sendMessages,
+  type SendMessagesRequest,
+  storeConsumerOffset,
+  xxh32,
+} from "@iggy/protocol";
+import type { OffsetKey, PartitionPlane, ReadWait } from "../partitions/index.js";
+import type { ClientRequest } from "../request.js";
+import type { Directory, FoundTopic } from "./directory.js";
+
+/** Cursors of balanced sends, one a topic; beyond this many topics the oldest starts over. */
+const BALANCED_CURSORS_MAX = 4096;
+
+/**
+ * Commands that a partition serves: decodes them, resolves names, checks the right, waits for the metadata that the
+ * client has seen, then hands over to the partition plane. The order of the checks decides which error a request with
+ * several faults gets.
+ */
+export class PartitionCommands {
+  private readonly directory: Directory;
+  private readonly plane: PartitionPlane;
+  private readonly cursors = new Map<string, number>();
+
+  constructor(directory: Directory, plane: PartitionPlane) {
+    this.directory = directory;
+    this.plane = plane;
+  }
+
+  send(request: ClientRequest): void {
+    const command = decodeRequest(sendMessages, request.body);
+    const topic = this.topic(request, command);
+    if (topic === undefined) return;
+    const partitionId = this.choosePartition(request, topic, command);
+    if (partitionId === undefined) return;
+    if (!this.directory.maySend(request.userId, topic)) {
+      request.deny(ErrorCode.Unauthorized);
+      return;
+    }
+    this.afterFrontier(request, () => {
+      this.plane.send(request, {
+        address: { ...ids(topic), partitionId },
+        partitionNamed: command.partitioning.kind === "partition_id",
+        messagesCount: command.messagesCount,
+        batch: command.batch,
+      });
+    });
+  }
+
+  poll(request: ClientRequest): void {
+    this.pollWith(request, decodeRequest(pollMessages, request.body), undefined);
+  }
+
+  pollDeferred(request: ClientRequest): void {
+    const command = decodeRequest(pollMessagesDeferred, request.body);
+    this.pollWith(request, command.poll, readWait(command));
+  }
+
+  fetch(request: ClientRequest): void {
+    const command = decodeRequest(fetchMessages, request.body);
+    if (command.consumer.kind === "external_group") {
+      request.deny(ErrorCode.FeatureUnavailable);
+      return;
+    }
+    const topic = this.topic(request, command);
+    const consumer = topic && this.offsetKey(request, topic, command.consumer);
+    if (topic === undefined || consumer === undefined) return;
+    if (!this.directory.mayPoll(request.userId, topic)) {
+      request.deny(ErrorCode.Unauthorized);
+      return;
+    }
+    this.afterFrontier(request, () => {
+      this.plane.fetch(request, {
+        ...ids(topic),
+        consumer,
+        count: command.count,
+        autoCommit: command.autoCommit,
+        wait: readWait(command),
+        targets: command.targets.map((target) => ({
+          ...target,
+          incarnation: Number(target.incarnation),
+          ownerGeneration: Number(target.ownerGeneration),
+        })),
+      });
+    });
+  }
+
+  getOffset(request: ClientRequest): void {
+    const command = decodeRequest(getConsumerOffset, request.body);
+    this.withOffset(request, command, command.partitionId ?? 0, (address, consumer) => {
+      this.plane.getOffset(request, { address, consumer });
+    });
+  }
+
+  storeOffset(request: ClientRequest): void {
+    const command = decodeRequest(storeConsumerOffset, request.body);
+    this.withOffset(request, command, command.partitionId, (address, consumer) => {
+      this.plane.storeOffset(request, { address, consumer, offset: command.offset, ack: command.ack });
+    });
+  }
+
+  deleteOffset(request: ClientRequest): void {
+    const command = decodeRequest(deleteConsumerOffset, request.body);
+    this.withOffset(request, command, command.partitionId, (address, consumer) => {
+      this.plane.deleteOffset(request, { address, consumer, ack: command.ack });
+    });
+  }
+
+  route(request: ClientRequest): void {
+    const command = decodeRequest(getPartitionRoute, request.body);
+    const topic = this.topic(request, command);
+    if (topic === undefined || !this.partitionExists(request, topic, command.partitionId)) return;
+    if (!this.directory.maySend(request.userId, topic) && !this.directory.mayPoll(request.userId, topic)) {
+      request.deny(ErrorCode.Unauthorized);
+      return;
+    }
+    this.afterFrontier(request, () => {
+      const fact = this.plane.route({ ...ids(topic), partitionId: command.partitionId });
+      if (fact === undefined) {
+        request.deny(ErrorCode.TransientNotAccepted);
+        return;
+      }
+      const reply = {
+        incarnation: BigInt(fact.incarnation),
+        metadataOp: BigInt(this.directory.appliedOp),
+        view: fact.view,
+        partitionsCount: topic.partitionsCount,
+        primaryReplica: fact.primaryReplica,
+      };
+      request.ok([encodeResponse(getPartitionRoute, reply)]);
+    });
+  }
+
+  private pollWith(request: ClientRequest, command: PollMessagesRequest, wait: ReadWait | undefined): void {
+    if (command.consumer.kind === "external_group") {
+      request.deny(ErrorCode.FeatureUnavailable);
+      return;
+    }
+    // A group member names the partition that it owns; a single consumer may leave out partition 0.
+    const partitionId = command.partitionId ?? (command.consumer.kind === "consumer" ? 0 : undefined);
+    if (partitionId === undefined) {
+      request.deny(ErrorCode.InvalidIdentifier);
+      return;
+    }
+    this.withOffset(request, command, partitionId, (address, consumer) => {
+      this.plane.poll(request, {
+        address,
+        consumer,
+        strategy: command.strategy,
+        count: command.count,
+        autoCommit: command.autoCommit,
+        ...(wait === undefined ? {} : { wait }),
+      });
+    });
+  }
+
+  /** The checks that polls and offset commands share. */
+  private withOffset(
+    request: ClientRequest,
+    target: TopicTarget & { readonly consumer: Consumer },
+    partitionId: number | null,
+    serve: (address: { streamId: number; topicId: number; partitionId: number }, consumer: OffsetKey) => void,
+  ): void {
+    if (partitionId === null) {
+      request.deny(ErrorCode.InvalidIdentifier);
+      return;
+    }
+    const topic = this.topic(request, target);
+    if (topic === undefined || !this.partitionExists(request, topic, partitionId)) return;
+    const consumer = this.offsetKey(request, topic, target.consumer);
+    if (consumer === undefined) return;
+    if (!this.directory.mayPoll(request.userId, topic)) {
+      request.deny(ErrorCode.Unauthorized);
+      return;
+    }
+    this.afterFrontier(request, () => serve({ ...ids(topic), partitionId }, consumer));
+  }
+
+  private topic(request: ClientRequest, target: TopicTarget): FoundTopic | undefined {
+    const found = this.directory.topic(target.streamId, target.topicId);
+    if (found.value === undefined) request.deny(found.code);
+    return found.value;
+  }
+
+  private partitionExists(request: ClientRequest, topic: FoundTopic, partitionId: number): boolean {
+    const exists = this.directory.hasPartition(topic, partitionId);
+    if (!exists) request.deny(ErrorCode.PartitionNotFound);
+    return exists;
+  }
+
+  private offsetKey(request: ClientRequest, topic: FoundTopic, consumer: Consumer): OffsetKey | undefined {
+    const { kind, id } = consumer;
+    if (kind === "consumer") {
+      return { kind, id: id.kind === "numeric" ? id.value : xxh32(encodeUtf8(id.value)) };
+    }
+    const group = this.directory.group(topic, id);
+    if (group.value === undefined) {
+      request.deny(group.code);
+      return undefined;
+    }
+    return { kind, id: group.value };
+  }
+
+  /** Official clients choose the partition themselves; the other two forms are resolved here. */
+  private choosePartition(
+    request: ClientRequest,
+    topic: FoundTopic,
+    { partitioning }: SendMessagesRequest,
+  ): number | undefined {
+    if (partitioning.kind === "partition_id") {
+      return this.partitionExists(request, topic, partitioning.partitionId) ? partitioning.partitionId : undefined;
+    }
+    if (topic.partitionsCount === 0) {
+      request.deny(ErrorCode.InvalidIdentifier);
+      return undefined;
+    }
+    return partitioning.kind === "messages_key"
+      ? partitionForKey(partitioning.key, topic.partitionsCount)
+      : this.nextBalanced(topic);
+  }
+
+  private nextBalanced(topic: FoundTopic): number {
+    const key = `${topic.streamId}/${topic.topicId}`;
+    const cursor = this.cursors.get(key) ?? 0;
+    this.cursors.delete(key);
+    this.cursors.set(key, cursor + 1);
+    if (this.cursors.size > BALANCED_CURSORS_MAX) {
+      for (const oldest of this.cursors.keys()) {
+        this.cursors.delete(oldest);
+        break;
+      }
+    }
+    return cursor % topic.partitionsCount;
+  }
+
+  /** Serves once this node applied what the client has seen of metadata, or refuses when that takes too long. */
+  private afterFrontier(request: ClientRequest, serve: () => void): void {
+    const ready = this.directory.whenApplied(request.minimumMetadataOp);
+    if (ready === true) serve();
+    else void ready.then((applied) => (applied ? serve() : request.deny(ErrorCode.TransientNotAccepted)));
+  }
+}
+
+interface TopicTarget {
+  readonly streamId: Identifier;
+  readonly topicId: Identifier;
+}
+
+const ids = (topic: FoundTopic): { streamId: number; topicId: number } => ({
+  streamId: topic.streamId,
+  topicId: topic.topicId,
+});
+
+function readWait(command: {
+  readonly waitUs: bigint;
+  readonly minCount: number;
+  readonly maxBytes: number;
+  readonly requestTimeoutUs: bigint;
+}): ReadWait {
+  return {
+    waitMicros: Number(command.waitUs),
+    minCount: command.minCount,
+    maxBytes: command.maxBytes,
+    requestTimeoutMicros: Number(command.requestTimeoutUs),
+  };
+}

@@ -1,0 +1,154 @@
+import { FrameAssembler, type IggyError } from "@iggy/protocol";
+import type { Channel, ChannelEvents } from "./channel.js";
+
+/** The session that a connection acts for. Set by a login or a bind, cleared when the session ends. */
+export interface SessionBinding {
+  readonly client: bigint;
+  readonly session: number;
+  readonly userId: number;
+}
+
+export interface ConnectionLimits {
+  /** Largest frame a client may send, header included. */
+  readonly maxFrameBytes: number;
+  /** Requests of one connection that may be under way; reading stops above it. */
+  readonly inFlightMax: number;
+  /** Reply bytes that may wait for a slow peer before reading stops. */
+  readonly queuedBytesHigh: number;
+  /** Reply bytes above which a peer that does not read loses its connection. */
+  readonly queuedBytesMax: number;
+}
+
+/** A read that waits on the server and may be cancelled. */
+interface Waiting {
+  cancel(): void;
+}
+
+export interface ConnectionHandler {
+  /** One whole frame. It may be a view into the received chunk. */
+  frame(connection: Connection, frame: Uint8Array): void;
+  /** Bytes that can't be framed; the connection is closed by the caller. */
+  malformed(connection: Connection, error: IggyError): void;
+  closed(connection: Connection): void;
+}
+
+/**
+ * One client connection: frames in, replies out, and the bounds between them. It reads no further while too many
+ * requests are under way or too many reply bytes wait, so a client can't make the server buffer without limit.
+ */
+export class Connection implements ChannelEvents {
+  /** Number of this connection within the process; clients see it as their client id. */
+  readonly id: number;
+  readonly transport: number;
+  readonly channel: Channel;
+  binding: SessionBinding | undefined;
+  /** A login of this connection is being verified or committed. */
+  loginUnderWay = false;
+  /** Monotonic milliseconds of the last frame. */
+  lastFrameMillis: number;
+  private readonly handler: ConnectionHandler;
+  private readonly limits: ConnectionLimits;
+  private readonly assembler: FrameAssembler;
+  private readonly waiting = new Map<number, Waiting>();
+  private inFlight = 0;
+  private paused = false;
+  private open = true;
+
+  constructor(
+    id: number,
+    transport: number,
+    channel: Channel,
+    handler: ConnectionHandler,
+    limits: ConnectionLimits,
+    nowMillis: number,
+  ) {
+    this.id = id;
+    this.transport = transport;
+    this.channel = channel;
+    this.handler = handler;
+    this.limits = limits;
+    this.lastFrameMillis = nowMillis;
+    this.assembler = new FrameAssembler(limits.maxFrameBytes);
+  }
+
+  get isOpen(): boolean {
+    return this.open;
+  }
+
+  get requestsInFlight(): number {
+    return this.inFlight;
+  }
+
+  data(chunk: Uint8Array): void {
+    if (!this.open) return;
+    try {
+      this.assembler.push(chunk, (frame) => {
+        if (this.open) this.handler.frame(this, frame);
+      });
+    } catch (error) {
+      this.handler.malformed(this, error as IggyError);
+      this.destroy();
+    }
+    this.regulate();
+  }
+
+  drained(): void {
+    this.regulate();
+  }
+
+  closed(): void {
+    if (!this.open) return;
+    this.open = false;
+    for (const waiting of [...this.waiting.values()]) waiting.cancel();
+    this.waiting.clear();
+    this.handler.closed(this);
+  }
+
+  /** A request enters; `finishRequest` must follow exactly once. */
+  beginRequest(): void {
+    this.inFlight++;
+  }
+
+  finishRequest(): void {
+    this.inFlight--;
+    this.regulate();
+  }
+
+  /** Remembers a read that waits, so that a cancel or the end of the connection reaches it. */
+  addWaiting(request: number, waiting: Waiting): void {
+    this.waiting.set(request, waiting);
+  }
+
+  removeWaiting(request: number): void {
+    this.waiting.delete(request);
+  }
+
+  cancelWaiting(request: number): void {
+    this.waiting.get(request)?.cancel();
+  }
+
+  send(pieces: readonly Uint8Array[]): void {
+    if (!this.open) return;
+    this.channel.send(pieces);
+    if (this.channel.queuedBytes > this.limits.queuedBytesMax) this.destroy();
+    else this.regulate();
+  }
+
+  /** Sends what is queued, then closes. */
+  end(): void {
+    this.channel.end();
+  }
+
+  destroy(): void {
+    this.channel.destroy();
+    this.closed();
+  }
+
+  private regulate(): void {
+    const full = this.inFlight >= this.limits.inFlightMax || this.channel.queuedBytes > this.limits.queuedBytesHigh;
+    if (full === this.paused || !this.open) return;
+    this.paused = full;
+    if (full) this.channel.pause();
+    else this.channel.resume();
+  }
+}

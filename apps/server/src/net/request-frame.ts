@@ -1,0 +1,129 @@
+import {
+  HEADER_SIZE,
+  isKnownOperation,
+  Operation,
+  type RequestHeader,
+  writeCommittedReply,
+  writeReplyEcho,
+} from "@iggy/protocol";
+import type { ClientRequest, CommittedReply, ReadReplyOptions } from "../request.js";
+import type { Connection, SessionBinding } from "./connection.js";
+
+/** Replies up to this size are sent as one piece: one small copy costs less than a second write. */
+const JOIN_BYTES_MAX = 4096;
+
+/**
+ * A request frame of a connection and the one reply to it. Fields that identify the request are read once; the header
+ * bytes stay referenced for the echo in the reply.
+ */
+export class RequestFrame implements ClientRequest {
+  readonly connection: Connection;
+  readonly header: RequestHeader;
+  readonly body: Uint8Array;
+  readonly client: bigint;
+  readonly session: number;
+  readonly userId: number;
+  readonly request: number;
+  readonly requestChecksum: bigint;
+  readonly operation: number;
+  readonly partitionIncarnation: number;
+  readonly ownerGeneration: number;
+  readonly minimumMetadataOp: number;
+  private answered = false;
+  private cancelHandler: (() => void) | undefined;
+
+  constructor(connection: Connection, header: RequestHeader, body: Uint8Array, binding: SessionBinding | undefined) {
+    this.connection = connection;
+    this.header = header;
+    this.body = body;
+    this.client = header.client;
+    this.session = binding?.session ?? 0;
+    this.userId = binding?.userId ?? 0;
+    this.request = header.request;
+    this.requestChecksum = header.requestChecksum;
+    this.operation = header.operation;
+    this.partitionIncarnation = header.partitionIncarnation;
+    this.ownerGeneration = header.ownerGeneration;
+    this.minimumMetadataOp = header.minimumMetadataOp;
+    connection.beginRequest();
+  }
+
+  get isAnswered(): boolean {
+    return this.answered;
+  }
+
+  ok(body: readonly Uint8Array[], options?: ReadReplyOptions): void {
+    this.reply(body, (bytes, bodyLength) =>
+      writeReplyEcho(bytes, 0, this.header, {
+        status: 0,
+        bodyLength,
+        ...(options?.partitionIncarnation === undefined ? {} : { partitionIncarnation: options.partitionIncarnation }),
+      }),
+    );
+  }
+
+  /** Answers a read whose reply names a metadata position, as logins do. */
+  okAt(body: readonly Uint8Array[], op: number, commit: number): void {
+    this.reply(body, (bytes, bodyLength) =>
+      writeReplyEcho(bytes, 0, this.header, { status: 0, bodyLength, op, commit }),
+    );
+  }
+
+  deny(code: number): void {
+    // Clients can't read a reply with an operation they don't know, so an unknown one is not echoed.
+    const operation = isKnownOperation(this.operation) ? this.operation : Operation.NonReplicated;
+    this.reply([], (bytes) => writeReplyEcho(bytes, 0, this.header, { status: code, bodyLength: 0, operation }));
+  }
+
+  committed(reply: CommittedReply): void {
+    this.reply(reply.body, (bytes, bodyLength) =>
+      writeCommittedReply(bytes, 0, {
+        bodyLength,
+        client: this.client,
+        cluster: this.header.cluster,
+        view: reply.view,
+        op: reply.op,
+        timestamp: reply.timestampMicros,
+        operation: reply.operation,
+        request: reply.request,
+        requestChecksum: reply.requestChecksum,
+        partitionIncarnation: reply.partitionIncarnation,
+      }),
+    );
+  }
+
+  /** Ends the request without a reply: the frame was answered by other means, or is never answered. */
+  finish(): void {
+    if (this.answered) return;
+    this.answered = true;
+    if (this.cancelHandler !== undefined) this.connection.removeWaiting(this.request);
+    this.connection.finishRequest();
+  }
+
+  onCancel(handler: () => void): void {
+    if (this.answered) return;
+    this.cancelHandler = handler;
+    this.connection.addWaiting(this.request, { cancel: handler });
+  }
+
+  private reply(body: readonly Uint8Array[], writeHeader: (bytes: Uint8Array, bodyLength: number) => void): void {
+    if (this.answered) throw new Error(`request ${this.request} was answered twice`);
+    let bodyLength = 0;
+    for (const piece of body) bodyLength += piece.length;
+    if (bodyLength <= JOIN_BYTES_MAX) {
+      const frame = Buffer.allocUnsafe(HEADER_SIZE + bodyLength);
+      writeHeader(frame, bodyLength);
+      let at = HEADER_SIZE;
+      for (const piece of body) {
+        frame.set(piece, at);
+        at += piece.length;
+      }
+      this.connection.send([frame]);
+    } else {
+      const header = Buffer.allocUnsafe(HEADER_SIZE);
+      writeHeader(header, bodyLength);
+      this.connection.send([header, ...body]);
+    }
+    this.finish();
+  }
+}

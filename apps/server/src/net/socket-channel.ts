@@ -1,0 +1,65 @@
+import type { Socket } from "node:net";
+import type { Channel, ChannelEvents } from "./channel.js";
+
+/** A TCP or TLS socket as a channel. Writes of one loop turn leave in one system call. */
+export class SocketChannel implements Channel {
+  readonly peerAddress: string;
+  private readonly socket: Socket;
+  private corked = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.peerAddress = addressText(socket.remoteAddress, socket.remotePort);
+  }
+
+  /** Starts to report; called once, before anything is read. */
+  attach(events: ChannelEvents): void {
+    this.socket.on("data", (chunk: Uint8Array) => events.data(chunk));
+    this.socket.on("drain", () => events.drained());
+    // A reset by the peer is an ordinary end of a connection: "close" follows and does the clean-up.
+    this.socket.on("error", () => undefined);
+    this.socket.on("end", () => this.socket.end());
+    this.socket.on("close", () => events.closed());
+  }
+
+  get queuedBytes(): number {
+    return this.socket.writableLength;
+  }
+
+  send(pieces: readonly Uint8Array[]): void {
+    if (this.socket.destroyed || this.socket.writableEnded) return;
+    if (!this.corked) {
+      this.corked = true;
+      this.socket.cork();
+      process.nextTick(this.uncork);
+    }
+    for (const piece of pieces) this.socket.write(piece);
+  }
+
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  end(): void {
+    this.socket.end();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  private readonly uncork = (): void => {
+    this.corked = false;
+    this.socket.uncork();
+  };
+}
+
+function addressText(address: string | undefined, port: number | undefined): string {
+  const host = address ?? "unknown";
+  const mapped = host.startsWith("::ffff:") && host.includes(".") ? host.slice(7) : host;
+  return mapped.includes(":") ? `[${mapped}]:${port ?? 0}` : `${mapped}:${port ?? 0}`;
+}

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
+import { SocketChannel } from "./socket-channel.js";
+
+export interface TcpListenerOptions {
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  /** Present when clients speak TLS on this port. */
+  readonly tls?: TlsOptions;
+  /** A TLS handshake that takes longer ends the connection. */
+  readonly handshakeTimeoutMillis: number;
+  /** Connections above this are closed at accept. */
+  readonly connectionsMax: number;
+  readonly onChannel: (channel: SocketChannel) => void;
+}
+
+/** Accepts TCP or TLS connections and hands each over as a channel. */
+export class TcpListener {
+  private readonly server: Server;
+  private readonly options: TcpListenerOptions;
+  private readonly sockets = new Set<Socket>();
+
+  constructor(options: TcpListenerOptions) {
+    this.options = options;
+    const accept = (socket: Socket): void => {
+      this.track(socket);
+      options.onChannel(new SocketChannel(socket));
+    };
+    this.server =
+      options.tls === undefined
+        ? createServer({ noDelay: true, allowHalfOpen: true }, accept)
+        : createTlsServer({ ...options.tls, handshakeTimeout: options.handshakeTimeoutMillis, noDelay: true }, accept);
+    this.server.maxConnections = options.connectionsMax;
+    // The peer of a failed handshake is told by TLS itself; the socket must not linger.
+    this.server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
+  }
+
+  /** Binds; rejects with the system's error, for example when the port is taken. */
+  async listen(): Promise<void> {
+    const listening = once(this.server, "listening");
+    this.server.listen({ host: this.options.host, port: this.options.port, backlog: 1024 });
+    await listening;
+  }
+
+  /** Port that was bound. */
+  get port(): number {
+    const address = this.server.address();
+    return typeof address === "object" && address !== null ? address.port : this.options.port;
+  }
+
+  /** Stops to accept; existing connections stay. */
+  stopAccepting(): void {
+    this.server.close();
+  }
+
+  /** Ends every connection that is still there. */
+  destroyConnections(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  private track(socket: Socket): void {
+    this.sockets.add(socket);
+    socket.on("close", () => this.sockets.delete(socket));
+  }
+}
