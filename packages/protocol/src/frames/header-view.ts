@@ -1,3 +1,4 @@
+import { BufferView } from "../codec/buffer-view.js";
 import { getU128, isZero } from "../codec/integers.js";
 import { FrameError } from "./frame-error.js";
 import { HEADER_SIZE } from "./size.js";
@@ -9,29 +10,14 @@ import { HEADER_SIZE } from "./size.js";
  *    16 checksum_body u128   52 view u32       61 replica u8
  *    32 cluster u128         56 release u32    62 66 zero bytes
  *
- * A view is reusable: `at` moves it to another header and allocates only when the header lies in another buffer.
+ * `at` moves a view to another header; see BufferView for what that costs.
  */
-export abstract class HeaderView {
-  /** The bytes that hold the header, and where in them it starts. */
-  bytes: Uint8Array = empty;
-  offset = 0;
-  #buffer: ArrayBufferLike = empty.buffer;
-  protected data: DataView = emptyView;
-  /** Start of the header in `data`. */
-  protected start = 0;
-
+export abstract class HeaderView extends BufferView {
   at(bytes: Uint8Array, offset = 0): this {
     if (!(offset >= 0 && offset + HEADER_SIZE <= bytes.length)) {
       throw new FrameError("InvalidSize", `no header of ${String(HEADER_SIZE)} bytes at ${String(offset)}`);
     }
-    const buffer = bytes.buffer;
-    if (buffer !== this.#buffer) {
-      this.#buffer = buffer;
-      this.data = new DataView(buffer);
-    }
-    this.bytes = bytes;
-    this.offset = offset;
-    this.start = bytes.byteOffset + offset;
+    this.moveTo(bytes, offset);
     return this;
   }
 
@@ -75,6 +61,3 @@ export abstract class HeaderView {
     for (let i = 0; i < length; i += 4) to.setUint32(toAt + i, this.data.getUint32(from + i, true), true);
   }
 }
-
-const empty = new Uint8Array(HEADER_SIZE);
-const emptyView = new DataView(empty.buffer);

@@ -26,3 +26,13 @@ export function xxh3_64(bytes: Uint8Array, offset = 0, length = bytes.length - o
 
 /** Name of the implementation in use: WebAssembly where SIMD is available, else plain JavaScript. */
 export const hashBackend: "wasm-simd" | "javascript" = backend.name;
+
+/** Hashes at least one of the checked frames at `at..end`; see HashBackend. */
+export function hashRun(bytes: Uint8Array, at: number, end: number): number {
+  const count = backend.hashRun(bytes, at, end);
+  // Only shared memory that another thread writes can do this to frames whose layout was checked.
+  if (count === 0) throw new WireError("Validation", "a message changed while it was read", at);
+  return count;
+}
+/** Hashes of the last run, two words each. */
+export const runHashes: Uint32Array = backend.runHashes;
