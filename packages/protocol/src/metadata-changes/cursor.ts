@@ -1,5 +1,5 @@
 import { checked, decodeExact, encode, struct, u128, u32, u64, type ValueOf, WireError } from "../codec/index.js";
-import { decodeBase64Url, encodeBase64Url } from "./base64url.js";
+import { decodeBase64Url, encodeBase64Url } from "../text/base64.js";
 
 const layout = struct("cursor", { logId: u128, op: u64, checksum: u128, ordinal: u32 });
 

@@ -12,7 +12,7 @@ import {
   WireError,
   type Writer,
 } from "../codec/index.js";
-import { decodeBase64Url, encodeBase64Url } from "./base64url.js";
+import { decodeBase64Url, encodeBase64Url } from "../text/base64.js";
 import { cursorFault, type MetadataCursor, metadataCursor, rawCursor } from "./cursor.js";
 import { ALL_GROUPS_MASK, groupMaskBit, MetadataGroup, metadataGroupName } from "./groups.js";
 

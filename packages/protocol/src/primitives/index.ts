@@ -15,6 +15,7 @@ export {
   type StreamPermissions,
   type TopicPermissions,
 } from "./permissions.js";
+export { isGranted, type Right, rightNames } from "./permission-rules.js";
 export { pollingStrategy, type PollingStrategy } from "./polling-strategy.js";
 export { resetKeys } from "./reset-keys.js";
 export { sessionIdentity, type SessionIdentity } from "./session-identity.js";

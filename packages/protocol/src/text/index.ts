@@ -1,1 +1,7 @@
-export {};
+export * from "./base64.js";
+export * from "./byte-size.js";
+export { formatDuration, parseDuration } from "./duration.js";
+export * from "./expiry.js";
+export * from "./identifier-json.js";
+export { parseU64, U64_MAX } from "./number-text.js";
+export * from "./timestamp.js";
