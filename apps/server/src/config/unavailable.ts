@@ -1,0 +1,116 @@
+import type { ServerConfig } from "./keys.js";
+import type { Notice } from "./notices.js";
+import type { ConfigProblem } from "./problem.js";
+
+/** What this version cannot do yet, although the keys for it are known. */
+interface Unavailable {
+  readonly key: string;
+  readonly isOn: (config: ServerConfig) => boolean;
+  /**
+   * `refuse` where going on would break a promise about safety, identity or placement; `warn` where a service is just
+   * not offered. Asked only about keys that the operator set: what the defaults switch on is passed over quietly.
+   */
+  readonly answer: "refuse" | "warn";
+  readonly says: string;
+}
+
+const UNAVAILABLE: readonly Unavailable[] = [
+  {
+    key: "cluster.enabled",
+    isOn: ({ cluster }) => cluster.enabled,
+    answer: "refuse",
+    says: "this version runs single nodes only",
+  },
+  {
+    key: "encryption.enabled",
+    isOn: ({ encryption }) => encryption.enabled,
+    answer: "refuse",
+    says: "this version cannot encrypt data at rest, and messages must not reach the disk in clear text by mistake",
+  },
+  {
+    key: "external_auth.enabled",
+    isOn: ({ externalAuth }) => externalAuth.enabled,
+    answer: "refuse",
+    says: "this version has no external authentication",
+  },
+  {
+    key: "io.backend",
+    isOn: ({ io }) => io.backend === "uring",
+    answer: "refuse",
+    says: 'this version has no io_uring backend: use "auto" or "libuv"',
+  },
+  {
+    key: "quic.enabled",
+    isOn: ({ quic }) => quic.enabled,
+    answer: "warn",
+    says: "this version does not listen on QUIC",
+  },
+  {
+    key: "websocket.enabled",
+    isOn: ({ websocket }) => websocket.enabled,
+    answer: "warn",
+    says: "this version does not listen on WebSocket",
+  },
+  {
+    key: "http.enabled",
+    isOn: ({ http }) => http.enabled,
+    answer: "warn",
+    says: "this version does not serve HTTP",
+  },
+  {
+    key: "http.web_ui",
+    isOn: ({ http }) => http.webUi,
+    answer: "warn",
+    says: "this version has no dashboard",
+  },
+  {
+    key: "telemetry.enabled",
+    isOn: ({ telemetry }) => telemetry.enabled,
+    answer: "warn",
+    says: "this version exports no telemetry",
+  },
+  {
+    key: "encryption.key",
+    isOn: ({ encryption }) => !encryption.key.isEmpty,
+    answer: "warn",
+    says: "the key is not used: this version cannot encrypt data at rest",
+  },
+  {
+    key: "compatibility.legacy_clients",
+    isOn: ({ compatibility }) => compatibility.legacyClients,
+    answer: "warn",
+    says: "this version refuses clients of protocol 0.11.0",
+  },
+];
+
+type SetKeys = ReadonlyMap<string, string>;
+
+export function unavailableProblems(config: ServerConfig, setKeys: SetKeys): ConfigProblem[] {
+  return asked(config, setKeys, "refuse").map(({ key, says }) => ({
+    key,
+    source: setKeys.get(key) ?? key,
+    rule: says,
+  }));
+}
+
+export function unavailableNotices(config: ServerConfig, setKeys: SetKeys): Notice[] {
+  const listeners = [
+    { name: "WebSocket", key: "websocket.enabled", isOn: config.websocket.enabled },
+    { name: "QUIC", key: "quic.enabled", isOn: config.quic.enabled },
+    { name: "HTTP", key: "http.enabled", isOn: config.http.enabled },
+  ].filter(({ key, isOn }) => isOn && !setKeys.has(key));
+  const names = listeners.map(({ name }) => name).join(", ");
+  const passedOver: Notice[] =
+    listeners.length === 0
+      ? []
+      : [{ level: "info", message: `not started, because this version lacks them: ${names}` }];
+  const warned = asked(config, setKeys, "warn").map(({ key, says }): Notice => ({
+    level: "warn",
+    message: `${key}: ${says}`,
+  }));
+  return [...passedOver, ...warned];
+}
+
+function asked(config: ServerConfig, setKeys: SetKeys, answer: Unavailable["answer"]): Unavailable[] {
+  return UNAVAILABLE.filter((feature) => feature.answer === answer && setKeys.has(feature.key) && feature.isOn(config));
+}

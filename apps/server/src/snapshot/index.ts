@@ -1,0 +1,2 @@
+export { SnapshotCollector } from "./collector.js";
+export type { SectionSources } from "./sections.js";
