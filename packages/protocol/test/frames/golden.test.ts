@@ -85,7 +85,7 @@ interface FrameVectors {
   }[];
 }
 
-const vectors = loadVectors("frames") as FrameVectors;
+const vectors: FrameVectors = loadVectors("frames");
 /** Kinds of the vectors that this library tells apart under another name. */
 const kindOf = (kind: string): readonly string[] =>
   kind === "InvalidBitPattern" ? ["UnknownCommand", "UnknownDiscriminant"] : [kind];

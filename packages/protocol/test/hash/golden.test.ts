@@ -12,7 +12,7 @@ interface HashVectors {
   readonly xxh3_64: readonly { readonly length: number; readonly xxh3_64_seed_0: string }[];
 }
 
-const vectors = loadVectors("hashes") as HashVectors;
+const vectors: HashVectors = loadVectors("hashes");
 
 describe("XXH32", () => {
   it.each(vectors.xxh32)("matches the golden hash of $length bytes", ({ length, xxh32_seed_0 }) => {

@@ -204,10 +204,10 @@ describe("producer numbers", () => {
     expect(advanceSequence(vector.base_sequence, vector.count)).toBe(vector.next_base_sequence);
   });
 
-  const ids = (
-    loadVectors("hashes") as { producer_ids: readonly { session: string; index: number; producer_id: string }[] }
-  ).producer_ids;
-  it.each(ids)("id $index of session $session", ({ session, index, producer_id }) => {
+  const hashes: {
+    readonly producer_ids: readonly { readonly session: string; readonly index: number; readonly producer_id: string }[];
+  } = loadVectors("hashes");
+  it.each(hashes.producer_ids)("id $index of session $session", ({ session, index, producer_id }) => {
     expect(String(producerIdOf(BigInt(session), index))).toBe(producer_id);
   });
 

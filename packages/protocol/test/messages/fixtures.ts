@@ -111,7 +111,7 @@ export interface MessageVectors {
   readonly negative: readonly NegativeVector[];
 }
 
-export const vectors = loadVectors("messages") as MessageVectors;
+export const vectors: MessageVectors = loadVectors("messages");
 
 export const goldenBatches = vectors.batches.filter(
   (batch): batch is { readonly name: string; readonly fields: GoldenBatch; readonly hex: string } => "hex" in batch,
