@@ -85,23 +85,25 @@ export interface OwnerInstallation {
   readonly incarnation: number;
   readonly groupId: number;
   readonly owner: InstalledOwner;
+  readonly metadataOp: number;
 }
 
-export function encodeOwner({ incarnation, groupId, owner }: OwnerInstallation): Uint8Array {
+export function encodeOwner({ incarnation, groupId, owner, metadataOp }: OwnerInstallation): Uint8Array {
   return encode(ownerInstallation, {
     incarnation: BigInt(incarnation),
     groupId: BigInt(groupId),
     owner: { clientId: owner.client, session: BigInt(owner.session), generation: BigInt(owner.generation) },
-    metadataOp: BigInt(owner.generation),
+    metadataOp: BigInt(metadataOp),
   });
 }
 
 export function decodeOwner(body: Uint8Array): OwnerInstallation {
-  const { incarnation, groupId, owner } = decodeExact(ownerInstallation, body);
+  const { incarnation, groupId, owner, metadataOp } = decodeExact(ownerInstallation, body);
   return {
     incarnation: numberOf(incarnation),
     groupId: numberOf(groupId),
     owner: { client: owner.clientId, session: numberOf(owner.session), generation: numberOf(owner.generation) },
+    metadataOp: numberOf(metadataOp),
   };
 }
 

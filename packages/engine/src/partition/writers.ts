@@ -118,8 +118,11 @@ export class WriterTable {
     return this.find(client, session) !== undefined;
   }
 
+  /** Writers with committed requests; those that only have ordered ones belong to no checkpoint. */
   *entries(): Iterable<Writer> {
-    for (const writers of this.byClient.values()) yield* writers;
+    for (const writers of this.byClient.values()) {
+      for (const writer of writers) if (writer.receipts.length > 0) yield writer;
+    }
   }
 
   retiredEntries(): Iterable<readonly [bigint, number]> {
@@ -173,5 +176,4 @@ export class WriterTable {
   }
 }
 
-const isUnused = (writer: Writer): boolean =>
-  writer.pending.length === 0 && writer.window.highest === 0 && writer.receipts.length === 0;
+const isUnused = (writer: Writer): boolean => writer.pending.length === 0 && writer.receipts.length === 0;
