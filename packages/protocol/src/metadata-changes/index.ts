@@ -1,5 +1,10 @@
-export { type MetadataCursor, cursorText, isCanonicalCursor, metadataCursor, noCursor, parseCursor } from "./cursor.js";
+export { MemberLeftReason, PermissionsReason, SessionClosedReason, TokenDeletedReason } from "./bodies.js";
+export { type ChangeOptions } from "./change-options.js";
+export { cursorText, isCanonicalCursor, metadataCursor, type MetadataCursor, noCursor, parseCursor } from "./cursor.js";
 export * from "./groups.js";
+export * from "./items.js";
+export { type StreamKey, type TopicKey, type UserKey } from "./keys.js";
+export * from "./kinds.js";
 export * from "./page.js";
 export { type PageToken, pageToken, pageTokenText, parsePageToken } from "./page-token.js";
 export * from "./request.js";
