@@ -71,6 +71,8 @@ export type Admission = "admit" | "not-primary" | "busy";
 
 interface Slot {
   readonly prepare: Prepare;
+  /** Identity of the operation before it. */
+  readonly parent: bigint;
   /** Distinct members that hold the prepare under its durability rule. */
   holders: number;
 }
@@ -173,11 +175,25 @@ export class Replica {
       header,
       checksum,
     };
-    this.pipeline.push({ prepare, holders: 0 });
+    this.pipeline.push({ prepare, parent: this.headChecksum, holders: 0 });
     this.head = op;
     this.headChecksum = checksum;
     this.lastTimestampMicros = timestampMicros;
     return prepare;
+  }
+
+  /**
+   * Takes back the newest operations, from `fromOp` on: the journal refused them and nobody else has seen them. Their
+   * numbers are given out again; their timestamps are not.
+   */
+  handBack(fromOp: number): void {
+    if (this.identity.members.length > 1) throw new RangeError("another member may hold the operation");
+    const index = this.pipeline.findIndex((slot) => slot.prepare.op === fromOp);
+    const first = this.pipeline[index];
+    if (first === undefined || fromOp <= this.committed) throw new RangeError("only uncommitted operations come back");
+    this.pipeline.length = index;
+    this.head = fromOp - 1;
+    this.headChecksum = first.parent;
   }
 
   /** This node holds every operation up to `op` under the durability rule of the group. */

@@ -54,6 +54,29 @@ describe("a group of one", () => {
     ]);
   });
 
+  it("takes back operations that its journal refused, and gives their numbers out again", () => {
+    const replica = new Replica(identity, fresh, sealer);
+    for (let i = 1; i <= 3; i++) propose(replica, i, 10);
+    replica.journaled(1);
+    replica.handBack(2);
+    expect(replica.op).toBe(1);
+    const again = propose(replica, 4, 10);
+    expect(again.op).toBe(2);
+    expect(again.timestampMicros).toBe(13);
+    expect(parents.at(-1)).toBe(100n);
+    expect(() => {
+      replica.handBack(1);
+    }).toThrow(RangeError);
+    expect(() => {
+      replica.handBack(3);
+    }).toThrow(RangeError);
+    const pair = new Replica({ ...identity, members: [0, 1] }, fresh, sealer);
+    propose(pair, 1, 10);
+    expect(() => {
+      pair.handBack(1);
+    }).toThrow(RangeError);
+  });
+
   it("stamps strictly increasing times even when the clock stands still or goes back", () => {
     const replica = new Replica(identity, { ...fresh, timestampMicros: 50 }, sealer);
     const stamps = [10, 10, 200, 100].map((now, i) => propose(replica, i + 1, now).timestampMicros);
