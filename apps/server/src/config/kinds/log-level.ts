@@ -26,8 +26,8 @@ export function parseLogDirectives(text: string): LogDirectives {
   for (const directive of text.split(",").map((part) => part.trim())) {
     const separator = directive.lastIndexOf("=");
     if (separator === -1) {
-      if (level !== undefined) refuse("names two levels for everything");
-      level = parseLevel(directive);
+      const parsed = parseLevel(directive);
+      level = level === undefined ? parsed : refuse("names two levels for everything");
     } else {
       const target = directive.slice(0, separator).trim();
       if (!/^[\w:.-]+$/.test(target)) refuse(`has ${JSON.stringify(target)} where the name of a part belongs`);
