@@ -151,11 +151,16 @@ export class PartitionMachine {
 
   // Admission on the primary, before an operation is ordered.
 
-  /** `timestampMicros` is the time that the prepare would carry. */
-  admitSend(request: CallerRequest, batch: BatchFacts, timestampMicros: number): Admission {
+  /**
+   * `partitionNamed`: the client itself chose the partition, as a producer that counts its messages must.
+   * `timestampMicros` is the time that the prepare would carry.
+   */
+  admitSend(request: CallerRequest, batch: BatchFacts, partitionNamed: boolean, timestampMicros: number): Admission {
     const seen = this.admitRequest(request);
     if (seen !== undefined) return seen;
-    return batch.producer === undefined ? accept : this.producers.check(batch.producer, timestampMicros);
+    if (batch.producer === undefined) return accept;
+    if (!partitionNamed) return refuse(ErrorCode.ProducerPartitionRequired);
+    return this.producers.check(batch.producer, timestampMicros);
   }
 
   admitStore(request: CallerRequest, key: OffsetKey, offset: number): Admission {

@@ -1,18 +1,15 @@
 import {
   type AckLevel,
-  consumerGroupOwner,
   decodeExact,
-  deleteConsumerOffset,
   encode,
-  list,
-  listToEnd,
+  installConsumerGroupOwner,
   numericId,
   Operation,
-  sessionIdentity,
-  storeConsumerOffset,
-  struct,
-  u32,
-  u64,
+  preparedDeleteConsumerOffset,
+  preparedStoreConsumerOffset,
+  retireConsumerGroupOwners,
+  retireSessions,
+  transitionPartitionHistory,
 } from "@iggy/protocol";
 import type { InstalledOwner } from "./group-owners.js";
 import type { OffsetKey } from "./offsets.js";
@@ -34,23 +31,6 @@ export interface OffsetWrite {
   readonly ownerGeneration: number;
 }
 
-const preparedStore = struct("prepared store", { request: storeConsumerOffset.request, ownerGeneration: u64 });
-const preparedDelete = struct("prepared delete", { request: deleteConsumerOffset.request, ownerGeneration: u64 });
-const ownerInstallation = struct("owner", {
-  incarnation: u64,
-  groupId: u64,
-  owner: consumerGroupOwner,
-  metadataOp: u64,
-});
-const historyTransition = struct("history", { incarnation: u64, metadataOp: u64 });
-const groupRetirement = struct("groups", {
-  incarnation: u64,
-  metadataOp: u64,
-  nextGroupId: u64,
-  liveGroupIds: list(u32, u64),
-});
-const sessionRetirement = listToEnd(sessionIdentity);
-
 /** The replicated form of an offset write: consumers and groups by number, the owner it was bound to behind them. */
 export function encodeOffsetWrite(ids: PartitionIds, write: OffsetWrite, ack: AckLevel): Uint8Array {
   const target = {
@@ -62,13 +42,13 @@ export function encodeOffsetWrite(ids: PartitionIds, write: OffsetWrite, ack: Ac
   };
   const ownerGeneration = BigInt(write.ownerGeneration);
   return write.offset === undefined
-    ? encode(preparedDelete, { request: target, ownerGeneration })
-    : encode(preparedStore, { request: { ...target, offset: BigInt(write.offset) }, ownerGeneration });
+    ? encode(preparedDeleteConsumerOffset, { request: target, ownerGeneration })
+    : encode(preparedStoreConsumerOffset, { request: { ...target, offset: BigInt(write.offset) }, ownerGeneration });
 }
 
 export function decodeOffsetWrite(operation: number, body: Uint8Array): OffsetWrite {
   if (operation === Operation.StoreConsumerOffset) {
-    const { request, ownerGeneration } = decodeExact(preparedStore, body);
+    const { request, ownerGeneration } = decodeExact(preparedStoreConsumerOffset, body);
     const { kind, id } = request.consumer;
     return {
       key: { kind, id: numberOf(id.value) },
@@ -76,7 +56,7 @@ export function decodeOffsetWrite(operation: number, body: Uint8Array): OffsetWr
       ownerGeneration: numberOf(ownerGeneration),
     };
   }
-  const { request, ownerGeneration } = decodeExact(preparedDelete, body);
+  const { request, ownerGeneration } = decodeExact(preparedDeleteConsumerOffset, body);
   const { kind, id } = request.consumer;
   return { key: { kind, id: numberOf(id.value) }, offset: undefined, ownerGeneration: numberOf(ownerGeneration) };
 }
@@ -89,7 +69,7 @@ export interface OwnerInstallation {
 }
 
 export function encodeOwner({ incarnation, groupId, owner, metadataOp }: OwnerInstallation): Uint8Array {
-  return encode(ownerInstallation, {
+  return encode(installConsumerGroupOwner, {
     incarnation: BigInt(incarnation),
     groupId: BigInt(groupId),
     owner: { clientId: owner.client, session: BigInt(owner.session), generation: BigInt(owner.generation) },
@@ -98,7 +78,7 @@ export function encodeOwner({ incarnation, groupId, owner, metadataOp }: OwnerIn
 }
 
 export function decodeOwner(body: Uint8Array): OwnerInstallation {
-  const { incarnation, groupId, owner, metadataOp } = decodeExact(ownerInstallation, body);
+  const { incarnation, groupId, owner, metadataOp } = decodeExact(installConsumerGroupOwner, body);
   return {
     incarnation: numberOf(incarnation),
     groupId: numberOf(groupId),
@@ -108,7 +88,7 @@ export function decodeOwner(body: Uint8Array): OwnerInstallation {
 }
 
 export function encodeHistoryEnd(incarnation: number, metadataOp: number): Uint8Array {
-  return encode(historyTransition, { incarnation: BigInt(incarnation), metadataOp: BigInt(metadataOp) });
+  return encode(transitionPartitionHistory, { incarnation: BigInt(incarnation), metadataOp: BigInt(metadataOp) });
 }
 
 /** Group numbers of a topic: every one below `nextGroupId` that is not live is deleted for good. */
@@ -121,7 +101,7 @@ export interface GroupRetirement {
 }
 
 export function encodeGroupRetirement({ incarnation, metadataOp, nextGroupId, live }: GroupRetirement): Uint8Array {
-  return encode(groupRetirement, {
+  return encode(retireConsumerGroupOwners, {
     incarnation: BigInt(incarnation),
     metadataOp: BigInt(metadataOp),
     nextGroupId: BigInt(nextGroupId),
@@ -130,7 +110,7 @@ export function encodeGroupRetirement({ incarnation, metadataOp, nextGroupId, li
 }
 
 export function decodeGroupRetirement(body: Uint8Array): GroupRetirement {
-  const { incarnation, metadataOp, nextGroupId, liveGroupIds } = decodeExact(groupRetirement, body);
+  const { incarnation, metadataOp, nextGroupId, liveGroupIds } = decodeExact(retireConsumerGroupOwners, body);
   return {
     incarnation: numberOf(incarnation),
     metadataOp: numberOf(metadataOp),
@@ -149,21 +129,22 @@ export interface SessionRetirement {
   }[];
 }
 
-export function encodeSessionRetirement({ sessions }: SessionRetirement): Uint8Array {
-  return encode(
-    sessionRetirement,
-    sessions.map(({ client, session, metadataWatermark }) => ({
+export function encodeSessionRetirement({ sessions, paidThrough }: SessionRetirement): Uint8Array {
+  return encode(retireSessions, {
+    paidThrough: BigInt(paidThrough),
+    identities: sessions.map(({ client, session, metadataWatermark }) => ({
       clientId: client,
       session: BigInt(session),
       metadataWatermark: BigInt(metadataWatermark),
     })),
-  );
+  });
 }
 
 export function decodeSessionRetirement(body: Uint8Array): SessionRetirement {
+  const { identities, paidThrough } = decodeExact(retireSessions, body);
   return {
-    paidThrough: 0,
-    sessions: decodeExact(sessionRetirement, body).map(({ clientId, session, metadataWatermark }) => ({
+    paidThrough: numberOf(paidThrough),
+    sessions: identities.map(({ clientId, session, metadataWatermark }) => ({
       client: clientId,
       session: numberOf(session),
       metadataWatermark: numberOf(metadataWatermark),

@@ -137,7 +137,7 @@ class Primary {
     const body = batchHeader(this.machine.assignableOffset, send.messagesCount, send.producer);
     const batch = readBatchFacts(body);
     const caller = { client, session: 1, request };
-    const admission = this.machine.admitSend(caller, batch, this.time + 10);
+    const admission = this.machine.admitSend(caller, batch, true, this.time + 10);
     switch (admission.kind) {
       case "accept":
         this.machine.orderedSend(caller, batch);

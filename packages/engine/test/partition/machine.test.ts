@@ -13,7 +13,7 @@ describe("a committed send", () => {
     expect(log.send(2, { ...caller, request: 2 })).toMatchObject({ code: 0, baseOffset: 3, messagesCount: 2 });
     expect(log.machine.nextOffset).toBe(5);
     expect(log.machine.currentOffset).toBe(4);
-    expect(log.machine.admitSend(caller, readBatchFacts(batchHeader(5, 1)), 1)).toMatchObject({
+    expect(log.machine.admitSend(caller, readBatchFacts(batchHeader(5, 1)), true, 1)).toMatchObject({
       kind: "replay",
       receipt: { request: 1, requestChecksum: 77n, op: 1, baseOffset: 0, operation: Operation.SendMessages },
     });
@@ -36,13 +36,26 @@ describe("a committed send", () => {
   });
 });
 
+describe("a batch of an idempotent producer", () => {
+  it("must come with a partition that the client named", () => {
+    const { machine } = new Log();
+    const produced = readBatchFacts(batchHeader(0, 1, { id: 7n, epoch: 0, sequence: 0 }));
+    expect(machine.admitSend(caller, produced, false, 1)).toEqual({
+      kind: "refuse",
+      code: ErrorCode.ProducerPartitionRequired,
+    });
+    expect(machine.admitSend(caller, produced, true, 1)).toEqual({ kind: "accept" });
+    expect(machine.admitSend(caller, readBatchFacts(batchHeader(0, 1)), false, 1)).toEqual({ kind: "accept" });
+  });
+});
+
 describe("the limit of writers", () => {
   it("is fixed by the first committed operation, whatever is configured later", () => {
     const log = new Log();
     log.commit(log.prepare(Operation.SendMessages, batchHeader(0, 1), { ...caller, retryCapacity: 1 }));
     const restarted = new PartitionMachine(facts, { ...limits, retryCapacity: 100 });
     restarted.restore(log.machine.checkpoint());
-    expect(restarted.admitSend({ ...caller, client: 10n }, readBatchFacts(batchHeader(1, 1)), 1)).toEqual({
+    expect(restarted.admitSend({ ...caller, client: 10n }, readBatchFacts(batchHeader(1, 1)), true, 1)).toEqual({
       kind: "refuse",
       code: ErrorCode.TransientNotAccepted,
     });
@@ -52,12 +65,15 @@ describe("the limit of writers", () => {
     const log = new Log();
     for (let client = 1n; client <= 4n; client++) log.send(1, { ...caller, client });
     const candidate = readBatchFacts(batchHeader(4, 1));
-    expect(log.machine.admitSend({ ...caller, client: 5n }, candidate, 1)).toMatchObject({ kind: "refuse", code: 58 });
+    expect(log.machine.admitSend({ ...caller, client: 5n }, candidate, true, 1)).toMatchObject({
+      kind: "refuse",
+      code: 58,
+    });
     expect(log.machine.hasWriter(2n, 1)).toBe(true);
     log.retireSession(2n, 1);
     expect(log.machine.hasWriter(2n, 1)).toBe(false);
-    expect(log.machine.admitSend({ ...caller, client: 5n }, candidate, 1)).toEqual({ kind: "accept" });
-    expect(log.machine.admitSend({ ...caller, client: 2n }, candidate, 1)).toMatchObject({
+    expect(log.machine.admitSend({ ...caller, client: 5n }, candidate, true, 1)).toEqual({ kind: "accept" });
+    expect(log.machine.admitSend({ ...caller, client: 2n }, candidate, true, 1)).toMatchObject({
       code: ErrorCode.StaleClient,
     });
   });
