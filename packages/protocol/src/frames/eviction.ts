@@ -1,5 +1,6 @@
 import { getU128, putU128, putU32, putU8 } from "../codec/integers.js";
 import { EvictionReason, evictionReasonName, FrameCommand } from "../enums/index.js";
+import { ErrorCode } from "../errors/index.js";
 import { FrameError } from "./frame-error.js";
 import { HeaderView } from "./header-view.js";
 import { wrongCommand } from "./request.js";
@@ -76,18 +77,17 @@ export function validateEvictionHeader(header: EvictionHeader): FrameError | und
 
 const invalid = (message: string): FrameError => new FrameError("InvalidField", message);
 
-const UNAUTHENTICATED = 40;
 const clientErrors = new Map<number, number>([
-  [EvictionReason.ClientReleaseTooLow, 3],
-  [EvictionReason.ClientReleaseTooHigh, 3],
-  [EvictionReason.InvalidRequestOperation, 3],
-  [EvictionReason.InvalidRequestBody, 3],
-  [EvictionReason.InvalidRequestBodySize, 3],
-  [EvictionReason.InvalidCredentials, 42],
-  [EvictionReason.InvalidToken, 53],
-  [EvictionReason.StaleClient, 30],
-  [EvictionReason.IncompatibleProtocol, 14003],
-  [EvictionReason.MalformedLogin, 4],
+  [EvictionReason.ClientReleaseTooLow, ErrorCode.InvalidCommand],
+  [EvictionReason.ClientReleaseTooHigh, ErrorCode.InvalidCommand],
+  [EvictionReason.InvalidRequestOperation, ErrorCode.InvalidCommand],
+  [EvictionReason.InvalidRequestBody, ErrorCode.InvalidCommand],
+  [EvictionReason.InvalidRequestBodySize, ErrorCode.InvalidCommand],
+  [EvictionReason.InvalidCredentials, ErrorCode.InvalidCredentials],
+  [EvictionReason.InvalidToken, ErrorCode.InvalidPersonalAccessToken],
+  [EvictionReason.StaleClient, ErrorCode.StaleClient],
+  [EvictionReason.IncompatibleProtocol, ErrorCode.IncompatibleProtocolVersion],
+  [EvictionReason.MalformedLogin, ErrorCode.InvalidFormat],
 ]);
 
 /**
@@ -96,6 +96,6 @@ const clientErrors = new Map<number, number>([
  */
 export function evictionErrorCode(reason: number, serverProtocolVersion = 0, serverProtocolVersionMin = 0): number {
   const emptyWindow = serverProtocolVersionMin === 0 || serverProtocolVersion < serverProtocolVersionMin;
-  if (reason === EvictionReason.IncompatibleProtocol && emptyWindow) return UNAUTHENTICATED;
-  return clientErrors.get(reason) ?? UNAUTHENTICATED;
+  if (reason === EvictionReason.IncompatibleProtocol && emptyWindow) return ErrorCode.Unauthenticated;
+  return clientErrors.get(reason) ?? ErrorCode.Unauthenticated;
 }

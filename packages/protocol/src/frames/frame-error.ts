@@ -1,4 +1,4 @@
-import { IggyError } from "../errors/index.js";
+import { ErrorCode, IggyError } from "../errors/index.js";
 
 /** What can be wrong with the header of a frame. */
 export type FrameErrorKind =
@@ -22,7 +22,7 @@ export class FrameError extends IggyError {
   readonly kind: FrameErrorKind;
 
   constructor(kind: FrameErrorKind, message: string) {
-    super(3, message);
+    super(ErrorCode.InvalidCommand, message);
     this.kind = kind;
   }
 }

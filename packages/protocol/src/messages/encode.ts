@@ -1,6 +1,6 @@
 import { putU128, putU64, setU64 } from "../codec/integers.js";
 import { WireError } from "../codec/wire-error.js";
-import { IggyError } from "../errors/index.js";
+import { ErrorCode, IggyError } from "../errors/index.js";
 import { hashRun, runHashes } from "../hash/xxh3.js";
 import {
   BATCH_CHECKSUM_OFFSET,
@@ -50,9 +50,6 @@ export interface BatchOptions {
 }
 
 const MAX_BATCH_SIZE = 0xffff_ffff;
-const INVALID_MESSAGE_PAYLOAD_LENGTH = 4025;
-const TOO_BIG_MESSAGE_PAYLOAD = 4022;
-const TOO_BIG_USER_HEADERS = 4017;
 
 /**
  * Limits of one message before any encryption: an empty payload is `InvalidMessagePayloadLength` (4025), one above
@@ -60,7 +57,7 @@ const TOO_BIG_USER_HEADERS = 4017;
  */
 export function checkMessage(message: Pick<MessageInput, "payload" | "userHeaders">): void {
   const { payload, userHeaders } = message;
-  if (payload.length === 0) throw new IggyError(INVALID_MESSAGE_PAYLOAD_LENGTH, "a message needs a payload");
+  if (payload.length === 0) throw new IggyError(ErrorCode.InvalidMessagePayloadLength, "a message needs a payload");
   checkMessageSizes(payload.length, userHeaders?.length ?? 0);
 }
 
@@ -68,13 +65,13 @@ export function checkMessage(message: Pick<MessageInput, "payload" | "userHeader
 export function checkMessageSizes(payloadLength: number, userHeadersLength: number): void {
   if (payloadLength > MAX_PAYLOAD_SIZE) {
     throw new IggyError(
-      TOO_BIG_MESSAGE_PAYLOAD,
+      ErrorCode.TooBigMessagePayload,
       `a payload of ${String(payloadLength)} bytes exceeds ${String(MAX_PAYLOAD_SIZE)}`,
     );
   }
   if (userHeadersLength > MAX_USER_HEADERS_SIZE) {
     throw new IggyError(
-      TOO_BIG_USER_HEADERS,
+      ErrorCode.TooBigUserHeaders,
       `user headers of ${String(userHeadersLength)} bytes exceed ${String(MAX_USER_HEADERS_SIZE)}`,
     );
   }

@@ -9,8 +9,19 @@ export {
   type MessageInput,
   writeBatch,
 } from "./encode.js";
+export { header, type HeaderField, type HeaderInput, type HeaderValue } from "./header-value.js";
 export { validateBatchLayout } from "./layout.js";
 export * from "./limits.js";
+export { partitionForKey } from "./partition-key.js";
 export { advanceSequence, lastSequence, producerIdOf, type ProducerSection } from "./producer.js";
+export { checkRecords, forEachMessage } from "./records.js";
+export { encodeSendRequest, type SendTarget } from "./send-request.js";
 export { type BatchSlice, type BatchStamp, restampedChecksum, sliceBatch, stampBatch } from "./stamp.js";
+export {
+  decodeUserHeaders,
+  encodeUserHeaders,
+  type HeaderInputs,
+  tryDecodeUserHeaders,
+  UserHeaders,
+} from "./user-headers.js";
 export { verifyBatch } from "./verify.js";

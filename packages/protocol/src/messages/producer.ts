@@ -1,4 +1,4 @@
-import { IggyError } from "../errors/index.js";
+import { ErrorCode, IggyError } from "../errors/index.js";
 import { MAX_PRODUCER_SEQUENCE } from "./limits.js";
 
 /** What an idempotent producer writes into a batch: who sends it, and the number of its first message. */
@@ -13,18 +13,16 @@ export interface ProducerSection {
 
 const INDEX_BITS = 20n;
 const SESSION_BITS = 43n;
-const UNAUTHENTICATED = 40;
-const PRODUCER_IDS_EXHAUSTED = 91;
 
 /**
  * Producer id number `index` of a session: unique without asking the server. `Unauthenticated` (40) for session 0,
  * `ProducerIdsExhausted` (91) after 2^20 ids of one session or from session 2^43 on.
  */
 export function producerIdOf(session: bigint, index: number): bigint {
-  if (session === 0n) throw new IggyError(UNAUTHENTICATED, "a producer id needs a session: sign in first");
+  if (session === 0n) throw new IggyError(ErrorCode.Unauthenticated, "a producer id needs a session: sign in first");
   if (session >> SESSION_BITS !== 0n || index >= 2 ** Number(INDEX_BITS)) {
     throw new IggyError(
-      PRODUCER_IDS_EXHAUSTED,
+      ErrorCode.ProducerIdsExhausted,
       `session ${String(session)} has no producer id ${String(index)}: sign in again`,
     );
   }

@@ -205,7 +205,11 @@ describe("producer numbers", () => {
   });
 
   const hashes: {
-    readonly producer_ids: readonly { readonly session: string; readonly index: number; readonly producer_id: string }[];
+    readonly producer_ids: readonly {
+      readonly session: string;
+      readonly index: number;
+      readonly producer_id: string;
+    }[];
   } = loadVectors("hashes");
   it.each(hashes.producer_ids)("id $index of session $session", ({ session, index, producer_id }) => {
     expect(String(producerIdOf(BigInt(session), index))).toBe(producer_id);
