@@ -1,1 +1,37 @@
-export {};
+export { type AccessToken, type User } from "./accounts.js";
+export type { PartitionPlacement } from "./apply/partition-changes.js";
+export { type Argon2Cost, argon2Secrets, defaultArgon2Cost } from "./argon2-secrets.js";
+export { bindVerifier } from "./bind.js";
+export { bootstrap } from "./bootstrap.js";
+export { defaultMetadataConfig, type MetadataConfig } from "./config.js";
+export type { ConsumerGroup, Member } from "./consumer-group.js";
+export type { MetadataEffect, PartitionKey, SessionEndReason } from "./effects.js";
+export type { GroupProgress, ServerOperation } from "./housekeeping.js";
+export {
+  type Account,
+  type Authentication,
+  loginEviction,
+  type LoginRefusal,
+  type Registration,
+  registration,
+  registrationEviction,
+} from "./login.js";
+export { type GroupMembership, MetadataMachine, type MetadataTotals, type ReadResult } from "./machine.js";
+export type { GroupOwner } from "./owner.js";
+export { noStats, type PartitionCounters, type PartitionStats } from "./partition-stats.js";
+export type { MetadataApplied, MetadataPrepare } from "./prepare.js";
+export { Refusal } from "./refusal.js";
+export type { RequestCheck, RequestIdentity, StoredReply } from "./request-check.js";
+export {
+  type ClientRequest,
+  type DeletableThrough,
+  everyNode,
+  type Placement,
+  type Resolution,
+  type ResolveInputs,
+} from "./resolve/resolution.js";
+export type { Partition, Stream, Topic } from "./resources.js";
+export { type Secrets, tokenHash } from "./secrets.js";
+export type { Session } from "./session.js";
+export { SNAPSHOT_FORMAT } from "./snapshot/layout.js";
+export type { Durability, TopicSettings } from "./topic-settings.js";

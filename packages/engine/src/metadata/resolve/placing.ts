@@ -1,0 +1,34 @@
+import type { PartitionAssignment } from "@iggy/protocol";
+import type { Placement } from "./resolution.js";
+import type { ResolveContext } from "./resolver.js";
+
+interface Place {
+  readonly streamId: number;
+  readonly topicId: number;
+}
+
+/** Packs a partition into the id of its consensus group: 20 bits stream, 12 topic, 20 partition. */
+export const partitionGroup = ({ streamId, topicId }: Place, partitionId: number): bigint =>
+  (BigInt(streamId) << 32n) | (BigInt(topicId) << 20n) | BigInt(partitionId);
+
+/**
+ * Placed partitions, ids counted from 0. The consensus group that is written is the one expected now: ids are decided
+ * when the operation is applied, and the group follows from them.
+ */
+export function assignments(
+  placement: Placement,
+  place: Place,
+  count: number,
+  replicationFactor: number,
+): PartitionAssignment[] {
+  return placement.place(count, replicationFactor).map(({ initialView, members }, partitionId) => ({
+    partitionId,
+    consensusGroupId: partitionGroup(place, partitionId),
+    initialView,
+    members,
+  }));
+}
+
+/** The limit is this node's own, so it is kept here and not where every replica must agree. */
+export const exceedsPartitionLimit = ({ state, config }: ResolveContext, count: number): boolean =>
+  config.partitionsMax > 0 && state.partitionsCount + count > config.partitionsMax;
