@@ -33,15 +33,16 @@ export class Logging {
 
   constructor(console: Console) {
     this.#console = console;
-    this.logger = pino(
+    const original = pino(
       {
         level: "trace",
         base: null,
         timestamp: stdTimeFunctions.isoTime,
-        formatters: { level: (label) => ({ level: label }), bindings: maskSecrets, log: maskSecrets },
+        formatters: { level: (label) => ({ level: label }), log: maskSecrets },
       },
       { write: (line) => this.#take(line) },
     );
+    this.logger = maskChildren(original, original.child({}));
   }
 
   /** The logger of a part of the server, such as `tcp`; its level can be set apart (`logging.level = "info,tcp=debug"`). */
@@ -128,6 +129,16 @@ export class Logging {
   #levelOf(part: string): LogLevel {
     return this.#directives.targets.get(part) ?? this.#directives.level;
   }
+}
+
+/**
+ * Masks the fields that a child carries, and those of its children: pino itself masks the fields of single lines only.
+ * `original` is a logger that still has pino's own `child`.
+ */
+function maskChildren<L extends string>(original: Logger, logger: Logger<L>): Logger<L> {
+  const child: Logger<L>["child"] = original.child.bind(logger);
+  logger.child = (bindings, options) => maskChildren(original, child(maskSecrets(bindings), options));
+  return logger;
 }
 
 function pinoLevel(level: LogLevel): string {

@@ -48,8 +48,7 @@ export class RotatingFile {
 
   /** Creates the directory if needed and goes on writing at the end of an existing file. */
   static async open(options: RotatingFileOptions): Promise<RotatingFile> {
-    await mkdir(options.directory, { recursive: true });
-    const handle = await open(join(options.directory, options.name), "a", 0o640);
+    const handle = await openForAppending(options);
     const file = new RotatingFile(options, handle, (await handle.stat()).size);
     await file.#tidy();
     return file;
@@ -122,7 +121,7 @@ export class RotatingFile {
   }
 
   async #append({ text, bytes }: Batch): Promise<void> {
-    this.#handle ??= await open(this.#path, "a", 0o640);
+    this.#handle ??= await openForAppending(this.#options);
     await this.#handle.appendFile(text);
     this.#sizeBytes += bytes;
     if (!this.#isInTrouble && this.#lostLines === 0) return;
@@ -135,10 +134,8 @@ export class RotatingFile {
     const full = this.#handle;
     this.#handle = undefined;
     await full?.close();
-    const newest = (await rotatedFiles(this.#options)).at(-1)?.number ?? 0;
-    await rename(this.#path, `${this.#path}.${newest + 1}`);
+    this.#handle = await openNext(this.#options);
     this.#sizeBytes = 0;
-    this.#handle = await open(this.#path, "a", 0o640);
     await this.#tidy();
   }
 
@@ -173,6 +170,27 @@ export class RotatingFile {
   }
 }
 
+interface Place {
+  readonly directory: string;
+  readonly name: string;
+}
+
+async function openForAppending({ directory, name }: Place): Promise<FileHandle> {
+  await mkdir(directory, { recursive: true });
+  return open(join(directory, name), "a", 0o640);
+}
+
+/** Puts the full file aside under the next number and opens an empty one. A file that somebody removed is no loss. */
+async function openNext(place: Place): Promise<FileHandle> {
+  const path = join(place.directory, place.name);
+  await mkdir(place.directory, { recursive: true });
+  const newest = (await rotatedFiles(place)).at(-1)?.number ?? 0;
+  await rename(path, `${path}.${newest + 1}`).catch((error: unknown) => {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  });
+  return openForAppending(place);
+}
+
 interface Batch {
   readonly text: string;
   readonly bytes: number;
@@ -187,7 +205,7 @@ interface RotatedFile {
 }
 
 /** Full files, oldest first. */
-async function rotatedFiles({ directory, name }: { directory: string; name: string }): Promise<RotatedFile[]> {
+async function rotatedFiles({ directory, name }: Place): Promise<RotatedFile[]> {
   const files: RotatedFile[] = [];
   for (const entry of await readdir(directory)) {
     const suffix = entry.startsWith(`${name}.`) ? entry.slice(name.length + 1) : "";

@@ -36,8 +36,8 @@ async function fill(zip: Zip, entries: readonly ArchiveEntry[], isDeflated: bool
     zip.add(file);
     for (const piece of pieces) {
       for (let start = 0; start < piece.length; start += SLICE_BYTES) {
-        // A copy: the deflating thread takes possession of what it gets.
-        file.push(piece.slice(start, start + SLICE_BYTES), false);
+        // A copy (which `Buffer.slice` would not be): the deflating thread takes possession of what it gets.
+        file.push(new Uint8Array(piece.subarray(start, start + SLICE_BYTES)), false);
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     }

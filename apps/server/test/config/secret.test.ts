@@ -6,7 +6,7 @@ it("a secret shows itself only when asked", () => {
   const secret = new Secret("hunter2");
   const shown = [
     String(secret),
-    `${secret.toString()}`,
+    secret.toString(),
     JSON.stringify({ secret }),
     inspect({ nested: { secret } }, { depth: 5, showHidden: true }),
     Object.entries(secret).join(),
