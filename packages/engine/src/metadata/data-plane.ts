@@ -1,9 +1,9 @@
 import { ErrorCode, type Identifier } from "@iggy/protocol";
-import type { ConsumerGroup } from "./consumer-group.js";
-import { groupOf, topicOf } from "./lookups.js";
+import type { ConsumerGroup } from "./state/consumer-group.js";
+import { groupOf, topicOf } from "./state/lookups.js";
 import { refuse, Refusal } from "./refusal.js";
-import type { Partition, Topic } from "./resources.js";
-import type { MetadataState } from "./state.js";
+import type { Partition, Topic } from "./state/resources.js";
+import type { MetadataState } from "./state/state.js";
 
 // What requests of the data plane address. They tell an unknown number from an unknown name.
 

@@ -1,5 +1,5 @@
-import type { GroupOwner } from "./owner.js";
-import type { TopicSettings } from "./topic-settings.js";
+import type { GroupOwner } from "./state/owner.js";
+import type { TopicSettings } from "./state/topic-settings.js";
 
 /** Names one partition history: ids are used again, the incarnation is not. */
 export interface PartitionKey {

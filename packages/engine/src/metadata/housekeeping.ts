@@ -6,12 +6,12 @@ import {
   Operation,
   preparedDeletePersonalAccessToken,
 } from "@iggy/protocol";
-import { isExpired } from "./accounts.js";
-import { logoutBody } from "./logout-body.js";
-import type { ConsumerGroup } from "./consumer-group.js";
+import { isExpired } from "./state/accounts.js";
+import { logoutBody } from "./apply/logout-body.js";
+import type { ConsumerGroup } from "./state/consumer-group.js";
 import type { PartitionKey, SessionEndReason } from "./effects.js";
-import type { Session } from "./session.js";
-import type { MetadataState } from "./state.js";
+import type { Session } from "./state/session.js";
+import type { MetadataState } from "./state/state.js";
 
 /** An operation that the server itself orders: client and session as given, request 0, user 0. */
 export interface ServerOperation {

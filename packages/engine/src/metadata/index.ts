@@ -1,10 +1,10 @@
-export { type AccessToken, type User } from "./accounts.js";
+export { type AccessToken, type User } from "./state/accounts.js";
 export type { PartitionPlacement } from "./apply/partition-changes.js";
-export { type Argon2Cost, argon2Secrets, defaultArgon2Cost } from "./argon2-secrets.js";
-export { bindVerifier } from "./bind.js";
+export { type Argon2Cost, argon2Secrets, defaultArgon2Cost } from "./login/argon2-secrets.js";
+export { bindVerifier } from "./login/bind.js";
 export { bootstrap } from "./bootstrap.js";
 export { defaultMetadataConfig, type MetadataConfig } from "./config.js";
-export type { ConsumerGroup, Member } from "./consumer-group.js";
+export type { ConsumerGroup, Member } from "./state/consumer-group.js";
 export type { MetadataEffect, PartitionKey, SessionEndReason } from "./effects.js";
 export type { GroupProgress, ServerOperation } from "./housekeeping.js";
 export {
@@ -15,10 +15,10 @@ export {
   type Registration,
   registration,
   registrationEviction,
-} from "./login.js";
+} from "./login/login.js";
 export { type GroupMembership, MetadataMachine, type MetadataTotals, type ReadResult } from "./machine.js";
-export type { GroupOwner } from "./owner.js";
-export { noStats, type PartitionCounters, type PartitionStats } from "./partition-stats.js";
+export type { GroupOwner } from "./state/owner.js";
+export { noStats, type PartitionCounters, type PartitionStats } from "./replies/partition-stats.js";
 export type { MetadataApplied, MetadataPrepare } from "./prepare.js";
 export { Refusal } from "./refusal.js";
 export type { RequestCheck, RequestIdentity, StoredReply } from "./request-check.js";
@@ -30,8 +30,8 @@ export {
   type Resolution,
   type ResolveInputs,
 } from "./resolve/resolution.js";
-export type { Partition, Stream, Topic } from "./resources.js";
-export { type Secrets, tokenHash } from "./secrets.js";
-export type { Session } from "./session.js";
+export type { Partition, Stream, Topic } from "./state/resources.js";
+export { type Secrets, tokenHash } from "./login/secrets.js";
+export type { Session } from "./state/session.js";
 export { SNAPSHOT_FORMAT } from "./snapshot/layout.js";
-export type { Durability, TopicSettings } from "./topic-settings.js";
+export type { Durability, TopicSettings } from "./state/topic-settings.js";

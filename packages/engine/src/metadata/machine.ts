@@ -1,8 +1,8 @@
 import { ErrorCode, type Identifier, isGranted, type Right, ROOT_USER_ID, type SessionIdentity } from "@iggy/protocol";
 import { applyPrepare } from "./apply/apply.js";
-import { sessionToBind } from "./bind.js";
+import { sessionToBind } from "./login/bind.js";
 import type { MetadataConfig } from "./config.js";
-import type { ConsumerGroup } from "./consumer-group.js";
+import type { ConsumerGroup } from "./state/consumer-group.js";
 import { resolveGroup, resolvePartition, resolveTopic } from "./data-plane.js";
 import {
   dueRevocations,
@@ -18,9 +18,9 @@ import {
   authenticatePassword,
   authenticateToken,
   registrationRefusal,
-} from "./login.js";
-import type { GroupOwner } from "./owner.js";
-import { type PartitionStats, sumOf } from "./partition-stats.js";
+} from "./login/login.js";
+import type { GroupOwner } from "./state/owner.js";
+import { type PartitionStats, sumOf } from "./replies/partition-stats.js";
 import type { MetadataApplied, MetadataPrepare } from "./prepare.js";
 import { ReadContext } from "./reads/read.js";
 import { reads } from "./reads/table.js";
@@ -28,13 +28,13 @@ import type { Refusal } from "./refusal.js";
 import { checkRequest, type RequestCheck, type RequestIdentity } from "./request-check.js";
 import type { ClientRequest, Resolution, ResolveInputs } from "./resolve/resolution.js";
 import { resolveRequest } from "./resolve/table.js";
-import { partitionsOf } from "./replies.js";
-import type { Partition, Topic } from "./resources.js";
-import type { Secrets } from "./secrets.js";
-import type { Session } from "./session.js";
+import { partitionsOf } from "./replies/records.js";
+import type { Partition, Topic } from "./state/resources.js";
+import type { Secrets } from "./login/secrets.js";
+import type { Session } from "./state/session.js";
 import { restoreState } from "./snapshot/restore.js";
 import { writeSnapshot } from "./snapshot/write.js";
-import { MetadataState } from "./state.js";
+import { MetadataState } from "./state/state.js";
 
 export type ReadResult = { readonly status: number } | { readonly payload: Uint8Array };
 

@@ -1,7 +1,7 @@
 import { ErrorCode, EvictionReason, Operation } from "@iggy/protocol";
 import { answersOperation } from "./apply/apply.js";
-import type { Receipt } from "./session.js";
-import type { MetadataState } from "./state.js";
+import type { Receipt } from "./state/session.js";
+import type { MetadataState } from "./state/state.js";
 
 export interface RequestIdentity {
   readonly client: bigint;

@@ -1,12 +1,12 @@
 import { ErrorCode, Operation, requestOperation } from "@iggy/protocol";
-import type { User } from "../accounts.js";
+import type { User } from "../state/accounts.js";
 import type { MetadataConfig } from "../config.js";
-import type { Handler } from "../handler.js";
-import { OperationContext } from "../operation-context.js";
+import type { Handler } from "./handler.js";
+import { OperationContext } from "./operation-context.js";
 import type { MetadataApplied, MetadataPrepare } from "../prepare.js";
 import { refuse, Refusal } from "../refusal.js";
-import type { Session } from "../session.js";
-import type { MetadataState } from "../state.js";
+import type { Session } from "../state/session.js";
+import type { MetadataState } from "../state/state.js";
 import {
   applyCompleteRevocation,
   applyCreateGroup,

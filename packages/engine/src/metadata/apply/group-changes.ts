@@ -1,9 +1,9 @@
 import type { MemberLeftReason } from "@iggy/protocol";
-import { type Assignment, rebalanceEagerly } from "../assignment.js";
+import { type Assignment, rebalanceEagerly } from "../state/assignment.js";
 import { handedOver, memberLeft } from "../changes/records.js";
-import type { ConsumerGroup, Member } from "../consumer-group.js";
-import type { OperationContext } from "../operation-context.js";
-import { isSameHolder } from "../owner.js";
+import type { ConsumerGroup, Member } from "../state/consumer-group.js";
+import type { OperationContext } from "./operation-context.js";
+import { isSameHolder } from "../state/owner.js";
 
 // Steps that several operations share. Each leaves the group with a new generation, decided owners and true indexes.
 

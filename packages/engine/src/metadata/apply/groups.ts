@@ -9,15 +9,15 @@ import {
   preparedLeaveConsumerGroup,
   removeConsumerGroupMember,
 } from "@iggy/protocol";
-import { completeRevocation, rebalanceCooperatively } from "../assignment.js";
+import { completeRevocation, rebalanceCooperatively } from "../state/assignment.js";
 import { groupCreated, groupDeleted, memberJoined } from "../changes/records.js";
-import { ConsumerGroup, type Member } from "../consumer-group.js";
-import { handler, nothing } from "../handler.js";
-import { findGroup, findTopic } from "../lookups.js";
-import type { OperationContext } from "../operation-context.js";
+import { ConsumerGroup, type Member } from "../state/consumer-group.js";
+import { handler, nothing } from "./handler.js";
+import { findGroup, findTopic } from "../state/lookups.js";
+import type { OperationContext } from "./operation-context.js";
 import { refuse, Refusal } from "../refusal.js";
-import { groupDetails } from "../replies.js";
-import type { Session } from "../session.js";
+import { groupDetails } from "../replies/records.js";
+import type { Session } from "../state/session.js";
 import { dropGroup, reassign, removeMember } from "./group-changes.js";
 
 export const applyCreateGroup = handler(createConsumerGroup.request, (context, request) => {

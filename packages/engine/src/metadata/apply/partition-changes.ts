@@ -1,5 +1,5 @@
-import { Partition, type Topic } from "../resources.js";
-import type { OperationContext } from "../operation-context.js";
+import { Partition, type Topic } from "../state/resources.js";
+import type { OperationContext } from "./operation-context.js";
 
 /** Where a new partition is stored, and the view in which its group starts. */
 export interface PartitionPlacement {

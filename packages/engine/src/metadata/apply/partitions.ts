@@ -7,11 +7,11 @@ import {
   truncatePartition,
 } from "@iggy/protocol";
 import { partitionsChanged } from "../changes/records.js";
-import { handler, nothing } from "../handler.js";
-import { findTopic } from "../lookups.js";
-import type { OperationContext } from "../operation-context.js";
+import { handler, nothing } from "./handler.js";
+import { findTopic } from "../state/lookups.js";
+import type { OperationContext } from "./operation-context.js";
 import { refuse, Refusal } from "../refusal.js";
-import type { Topic } from "../resources.js";
+import type { Topic } from "../state/resources.js";
 import { rebalanceAfterResize } from "./group-changes.js";
 import { addPartitions, removePartitions } from "./partition-changes.js";
 

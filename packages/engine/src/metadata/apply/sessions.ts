@@ -6,14 +6,14 @@ import {
   finalizeSession,
   registerRequest,
 } from "@iggy/protocol";
-import { logoutBody } from "../logout-body.js";
+import { logoutBody } from "./logout-body.js";
 import { sessionClosed, sessionRegistered } from "../changes/records.js";
-import { equalBytes } from "../constant-time.js";
+import { equalBytes } from "../login/constant-time.js";
 import type { SessionEndReason } from "../effects.js";
-import { handler, nothing } from "../handler.js";
-import type { OperationContext } from "../operation-context.js";
+import { handler, nothing } from "./handler.js";
+import type { OperationContext } from "./operation-context.js";
 import { refuse } from "../refusal.js";
-import { Session } from "../session.js";
+import { Session } from "../state/session.js";
 import { leaveEveryGroup } from "./groups.js";
 
 /**

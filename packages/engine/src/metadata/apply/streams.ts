@@ -7,15 +7,15 @@ import {
   updateStreamResolved,
 } from "@iggy/protocol";
 import { permissionsUpdated, streamCreated, streamDeleted, streamUpdated } from "../changes/records.js";
-import { withoutStream } from "../grants.js";
-import { handler, nothing } from "../handler.js";
-import { findStream } from "../lookups.js";
-import type { OperationContext } from "../operation-context.js";
-import { noStats } from "../partition-stats.js";
+import { withoutStream } from "../state/grants.js";
+import { handler, nothing } from "./handler.js";
+import { findStream } from "../state/lookups.js";
+import type { OperationContext } from "./operation-context.js";
+import { noStats } from "../replies/partition-stats.js";
 import { refuse, Refusal } from "../refusal.js";
-import { streamRecord } from "../replies.js";
-import { ResourceOptions } from "../resource-options.js";
-import { Stream } from "../resources.js";
+import { streamRecord } from "../replies/records.js";
+import { ResourceOptions } from "../state/resource-options.js";
+import { Stream } from "../state/resources.js";
 import { dropTopic } from "./topics.js";
 
 export const applyCreateStream = handler(createStream.request, (context, request) => {

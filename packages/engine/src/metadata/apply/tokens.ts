@@ -1,10 +1,10 @@
 import { ErrorCode, preparedCreatePersonalAccessToken, preparedDeletePersonalAccessToken } from "@iggy/protocol";
-import { isExpired } from "../accounts.js";
+import { isExpired } from "../state/accounts.js";
 import { tokenCreated, tokenDeleted } from "../changes/records.js";
-import { handler, nothing } from "../handler.js";
-import type { OperationContext } from "../operation-context.js";
+import { handler, nothing } from "./handler.js";
+import type { OperationContext } from "./operation-context.js";
 import { refuse, Refusal } from "../refusal.js";
-import type { User } from "../accounts.js";
+import type { User } from "../state/accounts.js";
 
 const never = 0xffff_ffff_ffff_ffffn;
 

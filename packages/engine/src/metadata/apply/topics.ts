@@ -9,15 +9,15 @@ import {
   updateTopicResolved,
 } from "@iggy/protocol";
 import { permissionsUpdated, topicCreated, topicDeleted, topicUpdated } from "../changes/records.js";
-import { withoutTopic } from "../grants.js";
-import { handler, nothing } from "../handler.js";
-import { findStream, findTopic } from "../lookups.js";
-import type { OperationContext } from "../operation-context.js";
-import { noStats } from "../partition-stats.js";
+import { withoutTopic } from "../state/grants.js";
+import { handler, nothing } from "./handler.js";
+import { findStream, findTopic } from "../state/lookups.js";
+import type { OperationContext } from "./operation-context.js";
+import { noStats } from "../replies/partition-stats.js";
 import { refuse, Refusal } from "../refusal.js";
-import { topicDetails } from "../replies.js";
-import { ResourceOptions } from "../resource-options.js";
-import { Topic } from "../resources.js";
+import { topicDetails } from "../replies/records.js";
+import { ResourceOptions } from "../state/resource-options.js";
+import { Topic } from "../state/resources.js";
 import { dropGroup } from "./group-changes.js";
 import { addPartitions, removePartitions } from "./partition-changes.js";
 

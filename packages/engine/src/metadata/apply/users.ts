@@ -11,15 +11,15 @@ import {
   utf8Length,
   updateUserResolved,
 } from "@iggy/protocol";
-import { User } from "../accounts.js";
+import { User } from "../state/accounts.js";
 import { passwordChanged, permissionsUpdated, userCreated, userDeleted, userUpdated } from "../changes/records.js";
-import { missingGrantTarget } from "../grants.js";
-import { handler, nothing } from "../handler.js";
-import { findUser } from "../lookups.js";
-import type { OperationContext } from "../operation-context.js";
+import { missingGrantTarget } from "../state/grants.js";
+import { handler, nothing } from "./handler.js";
+import { findUser } from "../state/lookups.js";
+import type { OperationContext } from "./operation-context.js";
 import { refuse, Refusal } from "../refusal.js";
-import { userDetails } from "../replies.js";
-import { ResourceOptions } from "../resource-options.js";
+import { userDetails } from "../replies/records.js";
+import { ResourceOptions } from "../state/resource-options.js";
 import { endSession } from "./sessions.js";
 
 /** In the log the password is its hash. The first user of a history is root. */

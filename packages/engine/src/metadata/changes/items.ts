@@ -1,9 +1,9 @@
 import { encodeItem } from "@iggy/protocol";
-import type { AccessToken, User } from "../accounts.js";
-import type { ConsumerGroup, Member } from "../consumer-group.js";
-import type { Stream, Topic } from "../resources.js";
-import type { Session } from "../session.js";
-import { visibleStreamOptions, visibleTopicOptions, visibleUserOptions } from "../visible-options.js";
+import type { AccessToken, User } from "../state/accounts.js";
+import type { ConsumerGroup, Member } from "../state/consumer-group.js";
+import type { Stream, Topic } from "../state/resources.js";
+import type { Session } from "../state/session.js";
+import { visibleStreamOptions, visibleTopicOptions, visibleUserOptions } from "../replies/visible-options.js";
 import { changeOptions, streamKey, topicKey, userKey } from "./records.js";
 
 // Things of the current state as a scan shows them.

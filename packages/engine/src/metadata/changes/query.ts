@@ -11,7 +11,7 @@ import {
   MetadataStatus,
 } from "@iggy/protocol";
 import type { MetadataConfig } from "../config.js";
-import type { MetadataState } from "../state.js";
+import type { MetadataState } from "../state/state.js";
 import { type ChangePosition, type ChangeQueue, isBehind, type LoggedChange } from "./change-log.js";
 import { currentStatePage } from "./scan.js";
 

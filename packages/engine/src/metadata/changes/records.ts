@@ -10,17 +10,17 @@ import {
   type TopicKey,
   type UserKey,
 } from "@iggy/protocol";
-import type { AccessToken, User } from "../accounts.js";
-import type { ConsumerGroup, Member } from "../consumer-group.js";
+import type { AccessToken, User } from "../state/accounts.js";
+import type { ConsumerGroup, Member } from "../state/consumer-group.js";
 import type { SessionEndReason } from "../effects.js";
-import type { Stream, Topic } from "../resources.js";
-import type { Session } from "../session.js";
+import type { Stream, Topic } from "../state/resources.js";
+import type { Session } from "../state/session.js";
 import {
   visibleStreamOptions,
   visibleTopicOptions,
   visibleUserOptions,
   type VisibleOptions,
-} from "../visible-options.js";
+} from "../replies/visible-options.js";
 
 // Changes as the log keeps them: what reads show of the resource at that moment, secrets and internal keys left out.
 // Deletes complete with their own operation here, so none refers to an earlier request.

@@ -14,9 +14,9 @@ import {
   u32,
   u64,
 } from "@iggy/protocol";
-import type { ConsumerGroup } from "../consumer-group.js";
-import type { Topic } from "../resources.js";
-import type { MetadataState } from "../state.js";
+import type { ConsumerGroup } from "../state/consumer-group.js";
+import type { Topic } from "../state/resources.js";
+import type { MetadataState } from "../state/state.js";
 import {
   groupItem,
   memberItem,

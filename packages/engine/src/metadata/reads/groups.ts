@@ -7,10 +7,10 @@ import {
   syncConsumerGroup,
 } from "@iggy/protocol";
 import { decodedRequest } from "../attempt.js";
-import { findGroup, findTopic, groupOf } from "../lookups.js";
+import { findGroup, findTopic, groupOf } from "../state/lookups.js";
 import { refuse, Refusal } from "../refusal.js";
-import { groupDetails, groupRecord } from "../replies.js";
-import type { Topic } from "../resources.js";
+import { groupDetails, groupRecord } from "../replies/records.js";
+import type { Topic } from "../state/resources.js";
 import { type Read, read, type ReadContext } from "./read.js";
 
 /** An unknown group is none; an unknown stream or topic is an error here. */

@@ -1,11 +1,11 @@
 import { type Command, isGranted, type Right } from "@iggy/protocol";
-import type { User } from "../accounts.js";
+import type { User } from "../state/accounts.js";
 import { decodedRequest } from "../attempt.js";
 import type { MetadataConfig } from "../config.js";
 
-import type { PartitionStats } from "../partition-stats.js";
+import type { PartitionStats } from "../replies/partition-stats.js";
 import { Refusal } from "../refusal.js";
-import type { MetadataState } from "../state.js";
+import type { MetadataState } from "../state/state.js";
 
 /** Who reads, and what the answer is made of beside the state. */
 export class ReadContext {

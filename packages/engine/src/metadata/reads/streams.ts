@@ -1,6 +1,6 @@
 import { encodeResponse, ErrorCode, getStream, getStreams } from "@iggy/protocol";
 import { refuse } from "../refusal.js";
-import { streamDetails, streamRecord } from "../replies.js";
+import { streamDetails, streamRecord } from "../replies/records.js";
 import { read } from "./read.js";
 
 export const readStream = read(getStream, (context, request) => {

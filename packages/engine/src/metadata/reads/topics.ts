@@ -1,7 +1,7 @@
 import { encodeResponse, ErrorCode, getTopic, getTopics } from "@iggy/protocol";
-import { topicOf } from "../lookups.js";
+import { topicOf } from "../state/lookups.js";
 import { refuse } from "../refusal.js";
-import { topicDetails, topicRecord } from "../replies.js";
+import { topicDetails, topicRecord } from "../replies/records.js";
 import { read } from "./read.js";
 
 export const readTopic = read(getTopic, (context, request) => {

@@ -1,6 +1,6 @@
 import { compareUtf8, encodeResponse, ErrorCode, getPersonalAccessTokens, getUser, getUsers } from "@iggy/protocol";
 import { refuse } from "../refusal.js";
-import { userDetails, userRecord } from "../replies.js";
+import { userDetails, userRecord } from "../replies/records.js";
 import { read } from "./read.js";
 
 /** Everyone may read their own record. */

@@ -5,7 +5,7 @@ import {
   preparedJoinConsumerGroup,
   preparedLeaveConsumerGroup,
 } from "@iggy/protocol";
-import { findGroup } from "../lookups.js";
+import { findGroup } from "../state/lookups.js";
 import { Refusal } from "../refusal.js";
 import { propose, resolver } from "./resolver.js";
 

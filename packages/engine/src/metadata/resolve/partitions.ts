@@ -8,7 +8,7 @@ import {
   Operation,
   truncatePartition,
 } from "@iggy/protocol";
-import { findTopic } from "../lookups.js";
+import { findTopic } from "../state/lookups.js";
 import { Refusal } from "../refusal.js";
 import { assignments, exceedsPartitionLimit } from "./placing.js";
 import { deny, propose, resolver } from "./resolver.js";

@@ -1,7 +1,7 @@
 import type { GroupProgress } from "../housekeeping.js";
 import type { PartitionPlacement } from "../apply/partition-changes.js";
 import type { PartitionKey } from "../effects.js";
-import type { Secrets } from "../secrets.js";
+import type { Secrets } from "../login/secrets.js";
 
 /** An operation as a client sent it, with the identity that its connection is bound to. */
 export interface ClientRequest {

@@ -1,9 +1,9 @@
 import { type Codec, type Command, encode, isGranted, type Right } from "@iggy/protocol";
-import type { User } from "../accounts.js";
+import type { User } from "../state/accounts.js";
 import { decodedRequest } from "../attempt.js";
 import type { MetadataConfig } from "../config.js";
 import { Refusal } from "../refusal.js";
-import type { MetadataState } from "../state.js";
+import type { MetadataState } from "../state/state.js";
 import type { ClientRequest, Resolution, ResolveInputs } from "./resolution.js";
 
 /** Who asks, and what a resolution may look at. The state is that of the last applied op: the log may be ahead of it. */

@@ -9,7 +9,7 @@ import {
   updatePermissions,
 } from "@iggy/protocol";
 import type { MetadataConfig } from "../config.js";
-import type { MetadataState } from "../state.js";
+import type { MetadataState } from "../state/state.js";
 import { resolveJoinGroup, resolveLeaveGroup } from "./groups.js";
 import { resolveCreatePartitions, resolveDeletePartitions, resolveDeleteSegments } from "./partitions.js";
 import type { ClientRequest, Resolution, ResolveInputs } from "./resolution.js";

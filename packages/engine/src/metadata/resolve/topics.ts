@@ -12,9 +12,9 @@ import {
   Operation,
 } from "@iggy/protocol";
 import { attempt } from "../attempt.js";
-import { findStream } from "../lookups.js";
+import { findStream } from "../state/lookups.js";
 import { Refusal } from "../refusal.js";
-import { optionU64Of, topicSettings } from "../topic-settings.js";
+import { optionU64Of, topicSettings } from "../state/topic-settings.js";
 import { assignments, exceedsPartitionLimit } from "./placing.js";
 import { deny, propose, resolver } from "./resolver.js";
 

@@ -13,10 +13,10 @@ import {
   UserStatus,
 } from "@iggy/protocol";
 import { attempt } from "../attempt.js";
-import { topicOf } from "../lookups.js";
+import { topicOf } from "../state/lookups.js";
 import { Refusal } from "../refusal.js";
-import type { ResourceOptions } from "../resource-options.js";
-import { optionU64Of } from "../topic-settings.js";
+import type { ResourceOptions } from "../state/resource-options.js";
+import { optionU64Of } from "../state/topic-settings.js";
 import type { Resolution } from "./resolution.js";
 import { deny, propose, type ResolveContext, resolver } from "./resolver.js";
 

@@ -15,7 +15,7 @@ import {
   UserStatus,
   utf8Length,
 } from "@iggy/protocol";
-import { TOKEN_BYTES, tokenHash } from "../secrets.js";
+import { TOKEN_BYTES, tokenHash } from "../login/secrets.js";
 import { attempt } from "../attempt.js";
 import { Refusal } from "../refusal.js";
 import { deny, propose, resolver } from "./resolver.js";

@@ -1,12 +1,12 @@
 import { decodeExact, ErrorCode, IggyError, Reader } from "@iggy/protocol";
-import { User } from "../accounts.js";
+import { User } from "../state/accounts.js";
 import type { ChangeQueue } from "../changes/change-log.js";
 import type { MetadataConfig } from "../config.js";
-import { ConsumerGroup } from "../consumer-group.js";
-import { ResourceOptions } from "../resource-options.js";
-import { Partition, Stream, Topic } from "../resources.js";
-import { Session } from "../session.js";
-import { MetadataState } from "../state.js";
+import { ConsumerGroup } from "../state/consumer-group.js";
+import { ResourceOptions } from "../state/resource-options.js";
+import { Partition, Stream, Topic } from "../state/resources.js";
+import { Session } from "../state/session.js";
+import { MetadataState } from "../state/state.js";
 import {
   type ChangeQueueSnapshot,
   type GroupSnapshot,

@@ -1,10 +1,10 @@
 import { Writer } from "@iggy/protocol";
 import type { ChangeQueue } from "../changes/change-log.js";
-import type { User } from "../accounts.js";
-import type { ConsumerGroup } from "../consumer-group.js";
-import type { Stream, Topic } from "../resources.js";
-import type { Session } from "../session.js";
-import type { MetadataState } from "../state.js";
+import type { User } from "../state/accounts.js";
+import type { ConsumerGroup } from "../state/consumer-group.js";
+import type { Stream, Topic } from "../state/resources.js";
+import type { Session } from "../state/session.js";
+import type { MetadataState } from "../state/state.js";
 import {
   type ChangeQueueSnapshot,
   type GroupSnapshot,

@@ -1,7 +1,7 @@
 import { ErrorCode, type Identifier } from "@iggy/protocol";
 import type { User } from "./accounts.js";
 import type { ConsumerGroup } from "./consumer-group.js";
-import { refuse, type Refusal } from "./refusal.js";
+import { refuse, type Refusal } from "../refusal.js";
 import { type Stream, Topic } from "./resources.js";
 import type { MetadataState } from "./state.js";
 

@@ -1,5 +1,5 @@
 import { type OptionEntry, type OptionScopeName, optionSpec, optionString } from "@iggy/protocol";
-import type { OptionBlocks } from "./resource-options.js";
+import type { OptionBlocks } from "../state/resource-options.js";
 
 /** The two option blocks of a reply. */
 export interface VisibleOptions {

@@ -9,10 +9,10 @@ import type {
   User as UserRecord,
   UserDetails,
 } from "@iggy/protocol";
-import type { User } from "./accounts.js";
-import type { ConsumerGroup } from "./consumer-group.js";
+import type { User } from "../state/accounts.js";
+import type { ConsumerGroup } from "../state/consumer-group.js";
 import { type PartitionCounters, type PartitionStats, sumOf } from "./partition-stats.js";
-import type { Partition, Stream, Topic } from "./resources.js";
+import type { Partition, Stream, Topic } from "../state/resources.js";
 import { visibleStreamOptions, visibleTopicOptions, visibleUserOptions } from "./visible-options.js";
 
 // Resources as replies show them. Creates and reads answer alike, so both come here.

@@ -1,9 +1,9 @@
 import { type EncodedChange, isGranted, metadataGroupInfo, type Right } from "@iggy/protocol";
-import type { User } from "./accounts.js";
-import type { MetadataConfig } from "./config.js";
-import type { MetadataEffect } from "./effects.js";
-import type { MetadataPrepare } from "./prepare.js";
-import type { MetadataState } from "./state.js";
+import type { User } from "../state/accounts.js";
+import type { MetadataConfig } from "../config.js";
+import type { MetadataEffect } from "../effects.js";
+import type { MetadataPrepare } from "../prepare.js";
+import type { MetadataState } from "../state/state.js";
 
 /** One operation while it is applied: who acts, when, and what it brought about so far. */
 export class OperationContext {

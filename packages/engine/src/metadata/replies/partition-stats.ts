@@ -1,4 +1,4 @@
-import type { PartitionKey } from "./effects.js";
+import type { PartitionKey } from "../effects.js";
 
 /** What the primary of a partition last reported. */
 export interface PartitionCounters {

@@ -1,4 +1,4 @@
-import type { SessionEndReason } from "./effects.js";
+import type { SessionEndReason } from "../effects.js";
 
 /** Stored outcome of a request, replayed to a retry. */
 export interface Receipt {

@@ -1,5 +1,5 @@
 import { ErrorCode, type Permissions } from "@iggy/protocol";
-import { refuse, type Refusal } from "./refusal.js";
+import { refuse, type Refusal } from "../refusal.js";
 import type { MetadataState } from "./state.js";
 
 /** Grants name resources by id, and ids are used again: a grant on nothing could become one on something later. */

@@ -1,6 +1,6 @@
 import { idLimits } from "@iggy/protocol";
 import type { ConsumerGroup } from "./consumer-group.js";
-import type { PartitionKey } from "./effects.js";
+import type { PartitionKey } from "../effects.js";
 import type { ResourceOptions } from "./resource-options.js";
 import { Slab } from "./slab.js";
 import { type TopicSettings, topicSettings } from "./topic-settings.js";

@@ -1,9 +1,9 @@
 import { encode, ErrorCode, EvictionReason, Operation, registerRequest, textLimits, utf8Length } from "@iggy/protocol";
-import { isExpired, type User } from "./accounts.js";
+import { isExpired, type User } from "../state/accounts.js";
 import { bindVerifier } from "./bind.js";
 import { equalBytes } from "./constant-time.js";
 import { type Secrets, tokenHash } from "./secrets.js";
-import type { MetadataState } from "./state.js";
+import type { MetadataState } from "../state/state.js";
 
 /** The account that credentials belong to, as it was when they were verified. */
 export interface Account {

@@ -1,7 +1,7 @@
 import { idLimits, type Identifier } from "@iggy/protocol";
 import type { AccessToken, User } from "./accounts.js";
-import { ChangeLog } from "./changes/change-log.js";
-import { type MetadataConfig, USERS_MAX } from "./config.js";
+import { ChangeLog } from "../changes/change-log.js";
+import { type MetadataConfig, USERS_MAX } from "../config.js";
 import type { ConsumerGroup } from "./consumer-group.js";
 import type { Stream } from "./resources.js";
 import type { Session } from "./session.js";

@@ -1,9 +1,9 @@
 import { ErrorCode, type SessionIdentity } from "@iggy/protocol";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { equalBytes } from "./constant-time.js";
-import { refuse, type Refusal } from "./refusal.js";
-import type { Session } from "./session.js";
-import type { MetadataState } from "./state.js";
+import { refuse, type Refusal } from "../refusal.js";
+import type { Session } from "../state/session.js";
+import type { MetadataState } from "../state/state.js";
 
 /** What the log keeps of a bind secret. */
 export const bindVerifier = (bindSecret: Uint8Array): Uint8Array => sha256(bindSecret);

@@ -1,7 +1,7 @@
 import type { Codec } from "@iggy/protocol";
-import { decodedBody } from "./attempt.js";
+import { decodedBody } from "../attempt.js";
 import type { OperationContext } from "./operation-context.js";
-import { Refusal } from "./refusal.js";
+import { Refusal } from "../refusal.js";
 
 /** Payload of a success without one. */
 export const nothing = new Uint8Array(0);
