@@ -1,0 +1,54 @@
+//! The error codes that the scenarios expect.
+
+pub const INVALID_COMMAND: u32 = 3;
+pub const FEATURE_UNAVAILABLE: u32 = 5;
+pub const DISCONNECTED: u32 = 8;
+pub const RESOURCE_NOT_FOUND: u32 = 20;
+pub const STALE_CLIENT: u32 = 30;
+pub const UNAUTHENTICATED: u32 = 40;
+pub const UNAUTHORIZED: u32 = 41;
+pub const INVALID_CREDENTIALS: u32 = 42;
+pub const INVALID_USERNAME: u32 = 43;
+pub const USER_ALREADY_EXISTS: u32 = 46;
+pub const CANNOT_DELETE_USER: u32 = 48;
+pub const CANNOT_CHANGE_PERMISSIONS: u32 = 49;
+pub const TOKEN_ALREADY_EXISTS: u32 = 51;
+pub const INVALID_TOKEN: u32 = 53;
+pub const NOT_CONNECTED: u32 = 61;
+pub const INVALID_SIZE: u32 = 80;
+pub const HISTORY_UNAVAILABLE: u32 = 87;
+pub const PRODUCER_SEQUENCE_OUT_OF_ORDER: u32 = 92;
+pub const PRODUCER_EPOCH_FENCED: u32 = 93;
+pub const PRODUCER_UNKNOWN: u32 = 94;
+pub const STREAM_ID_NOT_FOUND: u32 = 1009;
+pub const STREAM_NAME_NOT_FOUND: u32 = 1010;
+pub const STREAM_NAME_ALREADY_EXISTS: u32 = 1012;
+pub const INVALID_TOPIC_SIZE: u32 = 1019;
+pub const TOPIC_ID_NOT_FOUND: u32 = 2010;
+pub const TOPIC_NAME_NOT_FOUND: u32 = 2011;
+pub const TOPIC_NAME_ALREADY_EXISTS: u32 = 2013;
+pub const TOO_MANY_PARTITIONS: u32 = 2015;
+pub const INVALID_REPLICATION_FACTOR: u32 = 2018;
+pub const INVALID_PARTITIONS_COUNT: u32 = 2019;
+pub const PARTITION_RESIZE_DISABLED: u32 = 2023;
+pub const PARTITION_NOT_FOUND: u32 = 3007;
+pub const CONSUMER_OFFSET_NOT_FOUND: u32 = 3021;
+pub const INVALID_MESSAGES_COUNT: u32 = 4009;
+pub const INVALID_PAYLOAD_LENGTH: u32 = 4025;
+pub const INVALID_SEGMENTS_COUNT: u32 = 4030;
+pub const UNSUPPORTED_OPTION_KEY: u32 = 4041;
+pub const INVALID_OPTION_VALUE: u32 = 4042;
+pub const INVALID_OFFSET: u32 = 4100;
+pub const OPTION_NOT_UPDATABLE: u32 = 4103;
+pub const READ_ONLY_OPTION: u32 = 4105;
+pub const CANNOT_MODIFY_ROOT: u32 = 4108;
+pub const GROUP_ID_NOT_FOUND: u32 = 5000;
+pub const GROUP_NAME_NOT_FOUND: u32 = 5003;
+pub const GROUP_NAME_ALREADY_EXISTS: u32 = 5004;
+pub const GROUP_MEMBER_NOT_FOUND: u32 = 5006;
+pub const GROUP_PARTITION_NOT_OWNED: u32 = 5009;
+
+/// A missing stream: servers may answer by how the caller spelled it.
+pub const NO_SUCH_STREAM: &[u32] = &[STREAM_ID_NOT_FOUND, STREAM_NAME_NOT_FOUND];
+pub const NO_SUCH_TOPIC: &[u32] = &[TOPIC_ID_NOT_FOUND, TOPIC_NAME_NOT_FOUND];
+pub const NO_SUCH_GROUP: &[u32] = &[GROUP_ID_NOT_FOUND, GROUP_NAME_NOT_FOUND];
