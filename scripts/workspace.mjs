@@ -53,7 +53,7 @@ export async function ensureBuilt() {
 /** Runs the pinned pnpm, which npm fetches when the machine has none. Resolves to its exit status. */
 export function pnpm(args) {
   const version = manifest.packageManager.split("+", 1)[0];
-  return run("npx", ["--yes", version, ...args]);
+  return run("npx", ["--yes", version, ...args], { TURBO_TELEMETRY_DISABLED: "1" });
 }
 
 /** Runs a program in the root of the repository, on this terminal. Resolves to its exit status. */
