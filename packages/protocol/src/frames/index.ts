@@ -3,6 +3,7 @@ export * from "./eviction.js";
 export { FrameError, type FrameErrorKind } from "./frame-error.js";
 export { HeaderView } from "./header-view.js";
 export * from "./prepare.js";
+export * from "./replica/index.js";
 export * from "./reply.js";
 export {
   buildRequest,

@@ -112,8 +112,16 @@ export interface PrepareFields extends CommonFields {
   readonly retryCapacity?: number;
   readonly partitionIncarnation?: bigint | number;
   readonly session?: bigint | number;
-  /** Writes a RepairPrepare, whose identity is that of its own bytes. */
-  readonly isRepair?: boolean;
+}
+
+/** Turns a prepare into the frame that repairs a peer with it. Nothing else changes, its identity included. */
+export function markAsRepair(bytes: Uint8Array, offset = 0): void {
+  bytes[offset + 60] = FrameCommand.RepairPrepare;
+}
+
+/** Turns a received repair back into the prepare that a log keeps. */
+export function markAsPrepare(bytes: Uint8Array, offset = 0): void {
+  bytes[offset + 60] = FrameCommand.Prepare;
 }
 
 /** Writes the 256 bytes of a prepare, its identity last. */

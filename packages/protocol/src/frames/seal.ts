@@ -1,4 +1,5 @@
 import { getU128, viewOf } from "../codec/integers.js";
+import { FrameCommand } from "../enums/index.js";
 import { xxh3_64, xxh3_64Into } from "../hash/index.js";
 import { FrameError } from "./frame-error.js";
 import { HEADER_SIZE } from "./size.js";
@@ -6,6 +7,7 @@ import { HEADER_SIZE } from "./size.js";
 /** A seal covers everything after the checksum, the body checksum included. */
 const SEALED_FROM = 16;
 const VIEW_OFFSET = 52;
+const COMMAND_OFFSET = 60;
 
 const words = new Uint32Array(2);
 const scratch = new Uint8Array(HEADER_SIZE);
@@ -26,12 +28,15 @@ export function verifySeal(bytes: Uint8Array, offset = 0): boolean {
   return storedIs(bytes, offset);
 }
 
-/** Identity of a logged operation: XXH3-64 of its header with checksum (0..16) and view (52..56) read as zero. */
+/**
+ * Identity of a logged operation: XXH3-64 of its prepare header with checksum (0..16) and view (52..56) read as zero. A
+ * RepairPrepare has the identity of the prepare that it repairs.
+ */
 export function prepareIdentity(bytes: Uint8Array, offset = 0): bigint {
   return xxh3_64(identityBytes(bytes, offset));
 }
 
-/** Whether a prepare carries its own identity. */
+/** Whether a prepare, or a repair of one, carries its own identity. */
 export function verifyPrepare(bytes: Uint8Array, offset = 0): boolean {
   xxh3_64Into(words, identityBytes(bytes, offset), 0, HEADER_SIZE);
   return storedIs(bytes, offset);
@@ -44,6 +49,7 @@ function identityBytes(bytes: Uint8Array, offset: number): Uint8Array {
   scratch.set(bytes.subarray(offset, offset + HEADER_SIZE));
   scratch.fill(0, 0, SEALED_FROM);
   scratch.fill(0, VIEW_OFFSET, VIEW_OFFSET + 4);
+  if (scratch[COMMAND_OFFSET] === FrameCommand.RepairPrepare) scratch[COMMAND_OFFSET] = FrameCommand.Prepare;
   return scratch;
 }
 
