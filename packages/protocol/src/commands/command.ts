@@ -62,24 +62,24 @@ export function command<Req, Res extends object>(
   };
 }
 
-export function encodeRequest<Req, Res>(command: Command<Req, Res>, request: Req): Uint8Array {
+export function encodeRequest<Req>(command: Command<Req, unknown>, request: Req): Uint8Array {
   return encode(command.request, request);
 }
 
 /** A malformed body throws a `WireError`, which a server answers with its code (3 unless the fault has its own). */
-export function decodeRequest<Req, Res>(command: Command<Req, Res>, body: Uint8Array): Req {
+export function decodeRequest<Req>(command: Command<Req, unknown>, body: Uint8Array): Req {
   return command.exact ? decodeExact(command.request, body) : decode(command.request, body);
 }
 
-export function encodeResponse<Req, Res>(command: Command<Req, Res>, response: Res): Uint8Array {
+export function encodeResponse<Res>(command: Command<unknown, Res>, response: Res): Uint8Array {
   if (response !== null && response !== undefined) return encode(command.response, response);
   if (command.absent) return new Uint8Array(0);
   throw new IggyError(3, `${command.title} has no reply without a value`);
 }
 
 /** Decodes the payload of a successful reply, result section stripped. `null` where an empty one means "none". */
-export function decodeResponse<Req, Res>(command: Command<Req, Res>, payload: Uint8Array): Res | AbsentOf<Res> {
-  if (command.absent && payload.length === 0) return null as AbsentOf<Res>;
+export function decodeResponse<Res>(command: Command<unknown, Res>, payload: Uint8Array): Res {
+  if (command.absent && payload.length === 0) return null as Extract<Res, null>;
   try {
     return decode(command.response, payload);
   } catch (error) {
@@ -89,8 +89,6 @@ export function decodeResponse<Req, Res>(command: Command<Req, Res>, payload: Ui
     throw error;
   }
 }
-
-type AbsentOf<Res> = Extract<Res, null>;
 
 /** Layout of one body as rows of path and wire type, for documents. */
 export function layoutTable(command: AnyCommand, body: "request" | "response" = "request"): string {

@@ -53,25 +53,26 @@ export * from "./store-consumer-offset.js";
 export * from "./sync-consumer-group.js";
 export * from "./update-permissions.js";
 export * from "./update-resource.js";
-export { type Client, type ClientDetails, type GroupMembership } from "./records/client.js";
-export { type ClusterNode } from "./records/cluster.js";
-export { type ConsumerGroup, type ConsumerGroupDetails, type ConsumerGroupMember } from "./records/consumer-group.js";
+export * from "./records/client.js";
+export * from "./records/cluster.js";
+export * from "./records/consumer-group.js";
+export * from "./records/fetch.js";
+export { optionDescriptor, type OptionDescriptor, OptionFlag, optionScope } from "./records/option-descriptor.js";
+export * from "./records/partition.js";
 export {
-  checkFetchReply,
-  fetchReplyLimit,
-  type FetchReply,
-  type FetchSection,
-  fetchSections,
-  type FetchTarget,
-} from "./records/fetch.js";
-export { type OptionDescriptor, OptionFlag } from "./records/option-descriptor.js";
-export { type Partition } from "./records/partition.js";
-export { type PollReply } from "./records/poll.js";
-export { type ResourceTarget } from "./records/resource-patch.js";
-export { type SessionReply } from "./records/session-reply.js";
-export { type CacheMetrics } from "./records/stats.js";
-export { stream, type Stream } from "./records/stream.js";
-export { type GroupTarget, type StreamTarget, type TopicTarget, type UserTarget } from "./records/targets.js";
-export { topic, type Topic } from "./records/topic.js";
-export { type TopicDetails } from "./records/topic-details.js";
-export { user, type User, type UserDetails } from "./records/user.js";
+  type DeferredPollRequest,
+  deferredPollRequest,
+  type PollReply,
+  pollReply,
+  type PollRequest,
+  pollRequest,
+} from "./records/poll.js";
+export * from "./records/resource-patch.js";
+export * from "./records/send.js";
+export * from "./records/session-reply.js";
+export * from "./records/stats.js";
+export * from "./records/stream.js";
+export * from "./records/targets.js";
+export * from "./records/topic.js";
+export * from "./records/topic-details.js";
+export * from "./records/user.js";
