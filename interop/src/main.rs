@@ -37,7 +37,9 @@ async fn main() -> ExitCode {
         return wrong_call("--only selects no scenario");
     }
     if arguments.list {
-        selected.iter().for_each(|scenario| println!("{}", scenario.name));
+        for scenario in selected {
+            println!("{}", scenario.name);
+        }
         return ExitCode::SUCCESS;
     }
     let mut failed = 0;

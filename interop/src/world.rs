@@ -34,7 +34,7 @@ impl Server {
         })
     }
 
-    fn url(&self, address: &str, username: &str, password: &str) -> String {
+    fn url(address: &str, username: &str, password: &str) -> String {
         format!("iggy+tcp://{username}:{password}@{address}?nodelay=true&reconnection_interval=100ms")
     }
 }
@@ -94,9 +94,9 @@ impl World {
         username: &str,
         password: &str,
     ) -> Result<Arc<IggyClient>, IggyError> {
-        self.connect(IggyClient::from_connection_string(
-            &self.server.url(address, username, password),
-        )?)
+        self.connect(IggyClient::from_connection_string(&Server::url(
+            address, username, password,
+        ))?)
         .await
     }
 

@@ -69,11 +69,11 @@ async fn stored(client: &IggyClient, topic: &Topic, consumer: &Consumer) -> Outc
 
 async fn reader_of_partitions(world: &World) -> Outcome {
     const PARTITIONS: u32 = 8;
-    const MESSAGES: usize = 50;
+    const MESSAGES: u32 = 50;
     let root = world.root().await?;
     let topic = world.topic(PARTITIONS).await?;
     for partition in 0..PARTITIONS {
-        topic.send(root, partition, 0..MESSAGES as u32).await?;
+        topic.send(root, partition, 0..MESSAGES).await?;
     }
     let builder = root.reader(&topic.stream, &topic.topic, &Consumer::new(world.id()?));
     let mut reader = builder
@@ -82,14 +82,14 @@ async fn reader_of_partitions(world: &World) -> Outcome {
         .build()
         .await?;
     let mut read: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    while read.values().map(Vec::len).sum::<usize>() < MESSAGES * PARTITIONS as usize {
+    while read.values().map(Vec::len).sum::<usize>() < (MESSAGES * PARTITIONS) as usize {
         let batch = batch(&mut reader).await?;
         let offsets = batch.messages.iter().map(|message| message.header.offset);
         read.entry(batch.partition_id).or_default().extend(offsets);
     }
     equal("partitions", read.len(), PARTITIONS as usize)?;
     for offsets in read.into_values() {
-        equal("offsets of a partition", offsets, (0..MESSAGES as u64).collect())?;
+        equal("offsets of a partition", offsets, (0..u64::from(MESSAGES)).collect())?;
     }
     topic.send(root, 3, 50..51).await?;
     let live = batch(&mut reader).await?;

@@ -160,7 +160,7 @@ async fn message_sizes(world: &World) -> Outcome {
     let root = world.root().await?;
     let topic = world.topic(1).await?;
     for (offset, size) in [1, 1000, MEBIBYTE, 10 * MEBIBYTE].into_iter().enumerate() {
-        let payload = Bytes::from_iter((0..size).map(|index| (index % 251) as u8));
+        let payload = (0..=250).cycle().take(size).collect::<Bytes>();
         let sent = IggyMessage::builder().id(1).payload(payload.clone()).build()?;
         send(root, &topic, &Partitioning::partition_id(0), vec![sent]).await?;
         // Larger than the default limit of a reply: a first message always comes, if need be alone.
