@@ -90,6 +90,7 @@ export class PartitionMachine {
   private appliedTimestampMicros = 0;
   private committedNext = 0;
   private assignedNext = 0;
+  private reservedNext = 0;
   /** Committed limit of writers; 0 before the first commit. */
   private retryCapacity = 0;
   private endedAt = 0;
@@ -216,7 +217,7 @@ export class PartitionMachine {
     this.writers.dropPending();
     this.producers.dropPending();
     this.offsets.dropPending();
-    this.assignedNext = this.committedNext;
+    this.assignedNext = Math.max(this.committedNext, this.reservedNext);
   }
 
   // Apply.
@@ -275,7 +276,8 @@ export class PartitionMachine {
         `operation ${prepare.op} starts at offset ${batch.baseOffset}, below the end ${this.committedNext}`,
       );
     }
-    this.raiseNextOffset(batch.baseOffset + batch.messagesCount);
+    this.committedNext = batch.baseOffset + batch.messagesCount;
+    this.assignedNext = Math.max(this.assignedNext, this.committedNext);
     if (batch.producer !== undefined) {
       const { sequence, messagesCount } = batch.producer;
       const written = { sequence, messagesCount, baseOffset: batch.baseOffset, op: prepare.op };
@@ -354,10 +356,10 @@ export class PartitionMachine {
 
   // Recovery.
 
-  /** The log proves that offsets below this one are taken, though the messages may be gone. */
-  raiseNextOffset(offset: number): void {
-    this.committedNext = Math.max(this.committedNext, offset);
-    this.assignedNext = Math.max(this.assignedNext, this.committedNext);
+  /** Offsets below this one may have been given to messages that a crash lost: they are not given again. */
+  reserveOffsetsBelow(offset: number): void {
+    this.reservedNext = Math.max(this.reservedNext, offset);
+    this.assignedNext = Math.max(this.assignedNext, this.reservedNext);
   }
 
   /**

@@ -1,5 +1,6 @@
 import {
   type AckLevel,
+  type Codec,
   decodeExact,
   encode,
   installConsumerGroupOwner,
@@ -10,6 +11,7 @@ import {
   retireConsumerGroupOwners,
   retireSessions,
   transitionPartitionHistory,
+  WireError,
 } from "@iggy/protocol";
 import type { InstalledOwner } from "./group-owners.js";
 import type { OffsetKey } from "./offsets.js";
@@ -48,7 +50,7 @@ export function encodeOffsetWrite(ids: PartitionIds, write: OffsetWrite, ack: Ac
 
 export function decodeOffsetWrite(operation: number, body: Uint8Array): OffsetWrite {
   if (operation === Operation.StoreConsumerOffset) {
-    const { request, ownerGeneration } = decodeExact(preparedStoreConsumerOffset, body);
+    const { request, ownerGeneration } = decodeLogged(preparedStoreConsumerOffset, body);
     const { kind, id } = request.consumer;
     return {
       key: { kind, id: numberOf(id.value) },
@@ -56,7 +58,7 @@ export function decodeOffsetWrite(operation: number, body: Uint8Array): OffsetWr
       ownerGeneration: numberOf(ownerGeneration),
     };
   }
-  const { request, ownerGeneration } = decodeExact(preparedDeleteConsumerOffset, body);
+  const { request, ownerGeneration } = decodeLogged(preparedDeleteConsumerOffset, body);
   const { kind, id } = request.consumer;
   return { key: { kind, id: numberOf(id.value) }, offset: undefined, ownerGeneration: numberOf(ownerGeneration) };
 }
@@ -78,7 +80,7 @@ export function encodeOwner({ incarnation, groupId, owner, metadataOp }: OwnerIn
 }
 
 export function decodeOwner(body: Uint8Array): OwnerInstallation {
-  const { incarnation, groupId, owner, metadataOp } = decodeExact(installConsumerGroupOwner, body);
+  const { incarnation, groupId, owner, metadataOp } = decodeLogged(installConsumerGroupOwner, body);
   return {
     incarnation: numberOf(incarnation),
     groupId: numberOf(groupId),
@@ -110,7 +112,7 @@ export function encodeGroupRetirement({ incarnation, metadataOp, nextGroupId, li
 }
 
 export function decodeGroupRetirement(body: Uint8Array): GroupRetirement {
-  const { incarnation, metadataOp, nextGroupId, liveGroupIds } = decodeExact(retireConsumerGroupOwners, body);
+  const { incarnation, metadataOp, nextGroupId, liveGroupIds } = decodeLogged(retireConsumerGroupOwners, body);
   return {
     incarnation: numberOf(incarnation),
     metadataOp: numberOf(metadataOp),
@@ -141,7 +143,7 @@ export function encodeSessionRetirement({ sessions, paidThrough }: SessionRetire
 }
 
 export function decodeSessionRetirement(body: Uint8Array): SessionRetirement {
-  const { identities, paidThrough } = decodeExact(retireSessions, body);
+  const { identities, paidThrough } = decodeLogged(retireSessions, body);
   return {
     paidThrough: numberOf(paidThrough),
     sessions: identities.map(({ clientId, session, metadataWatermark }) => ({
@@ -150,6 +152,15 @@ export function decodeSessionRetirement(body: Uint8Array): SessionRetirement {
       metadataWatermark: numberOf(metadataWatermark),
     })),
   };
+}
+
+function decodeLogged<T>(codec: Codec<T>, body: Uint8Array): T {
+  try {
+    return decodeExact(codec, body);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    throw new CorruptHistoryError(`a logged operation can not be read: ${cause.message}`, { cause });
+  }
 }
 
 /** Only exact numbers were ever written to a log; anything else is damage. */

@@ -72,7 +72,7 @@ export class Log {
   }
 
   send(messagesCount: number, from: Partial<PartitionPrepare> = { client: 9n, session: 1, request: 1 }) {
-    const body = batchHeader(this.machine.nextOffset, messagesCount);
+    const body = batchHeader(this.machine.assignableOffset, messagesCount);
     return this.commit(this.prepare(Operation.SendMessages, body, from));
   }
 

@@ -28,9 +28,12 @@ describe("a committed send", () => {
   it("may start above the end after a crash that left reserved numbers behind, never below it", () => {
     const log = new Log();
     log.send(3);
-    log.machine.raiseNextOffset(100);
+    log.machine.reserveOffsetsBelow(100);
+    log.machine.dropOrdered();
     expect(log.machine.assignableOffset).toBe(100);
+    expect(log.machine.nextOffset).toBe(3);
     expect(log.send(1, { ...caller, request: 2 })).toMatchObject({ baseOffset: 100 });
+    expect(log.machine.nextOffset).toBe(101);
     const stale = log.prepare(Operation.SendMessages, batchHeader(5, 1), { ...caller, request: 3 });
     expect(() => log.machine.commit(stale)).toThrow(CorruptHistoryError);
   });
@@ -80,12 +83,15 @@ describe("the limit of writers", () => {
 });
 
 describe("a log that contradicts itself", () => {
-  it("is refused: gaps between operations, unknown operations", () => {
+  it("is refused: gaps between operations, unknown operations, bodies that do not decode", () => {
     const log = new Log();
     log.send(1);
     const skipped = { ...log.prepare(Operation.SendMessages, batchHeader(1, 1)), op: 3 };
     expect(() => log.machine.commit(skipped)).toThrow(CorruptHistoryError);
     expect(() => log.machine.commit(log.prepare(99, new Uint8Array(0)))).toThrow(CorruptHistoryError);
+    for (const operation of [161, 162, 166, 167, 169]) {
+      expect(() => log.machine.commit(log.prepare(operation, new Uint8Array(3)))).toThrow(CorruptHistoryError);
+    }
   });
 });
 
