@@ -22,6 +22,8 @@ export type ConfigOverrides = Readonly<Partial<Record<ConfigPath, string | numbe
 export interface SettingsHost extends RuleHost {
   /** The text of a file, or undefined when there is none. Throws when it is there but cannot be read. */
   readText(path: string): string | undefined;
+  /** Names in a directory, or undefined when there is none. */
+  listDirectory(path: string): readonly string[] | undefined;
   readonly isInContainer: boolean;
   readonly workingDirectory: string;
 }
@@ -71,6 +73,7 @@ export function readSettings(input: SettingsInput, host: SettingsHost): Settings
   const mustCreateRoot = fresh || !host.fileExists(join(dataDirectory, "metadata"));
   const root = readRootCredentials(input.environment, withDefaultRootCredentials, mustCreateRoot);
   problems.push(...root.problems);
+  if (fresh) problems.push(...wipeProblems(dataDirectory, host));
   if (problems.length > 0) throw new ConfigError(problems);
 
   const setKeys = shownSettings(layer);
@@ -171,6 +174,21 @@ function replicaIdProblems({ replicaId }: RunArguments, { cluster }: ServerConfi
   return cluster.nodes.some((node) => node.replicaId === replicaId)
     ? []
     : [{ key: "--replica-id", value: String(replicaId), rule: "names no node of `cluster.nodes`" }];
+}
+
+/** Names by which a data directory, of any version, is known. */
+const DATA_DIRECTORY_NAMES = ["metadata", "streams", "state", "partition-initialization", "runtime", "logs"];
+
+/** `--fresh` deletes a directory with everything in it, so a mistyped path must not cost somebody's files. */
+function wipeProblems(dataDirectory: string, host: SettingsHost): ConfigProblem[] {
+  const refused = (rule: string): ConfigProblem[] => [{ key: "--fresh", value: dataDirectory, rule }];
+  if (`${host.workingDirectory}/`.startsWith(dataDirectory === "/" ? "/" : `${dataDirectory}/`)) {
+    return refused("would delete the working directory; give the data a directory of its own with `path`");
+  }
+  const names = host.listDirectory(dataDirectory) ?? [];
+  return names.length === 0 || names.some((name) => DATA_DIRECTORY_NAMES.includes(name))
+    ? []
+    : refused("does not look like a data directory, and is not deleted; empty it by hand if it is meant");
 }
 
 /** The set keys with masked secrets, in the order of their paths. */

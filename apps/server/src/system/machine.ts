@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import type { SettingsHost } from "../config/index.js";
 import { isInContainer } from "./container.js";
@@ -9,6 +9,7 @@ export function thisMachine(environment: Readonly<Record<string, string | undefi
   return {
     readText,
     fileExists: existsSync,
+    listDirectory: (path) => (existsSync(path) ? readdirSync(path) : undefined),
     allowedCores: allowedCores(),
     isInContainer: isInContainer(environment),
     workingDirectory: process.cwd(),

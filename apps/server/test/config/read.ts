@@ -11,6 +11,11 @@ export function machine(files: Readonly<Record<string, string>> = {}, isInContai
   return {
     readText: (path) => files[path],
     fileExists: (path) => path in files,
+    listDirectory: (path) => {
+      const below = Object.keys(files).filter((name) => name.startsWith(`${path}/`));
+      const names = below.map((name) => name.slice(path.length + 1).split("/", 1)[0] ?? "");
+      return names.length === 0 ? undefined : [...new Set(names)];
+    },
     allowedCores: [0, 1, 2, 3],
     isInContainer,
     workingDirectory: "/srv",

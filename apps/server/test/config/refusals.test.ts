@@ -188,6 +188,14 @@ describe("values out of their range", () => {
       `encryption = { key = "${SERVER_KEY}", retired_kek_fingerprints = ["0123456789ABCDEF"] }`,
       "must each be 16 lower-case hex digits",
     ],
+    ['runtime.path = ""', "must be a directory below `path`"],
+    ['runtime.path = "./"', "must be a directory below `path`"],
+    ['runtime.path = "a/../.."', "must be a directory below `path`"],
+    ['runtime.path = "/tmp"', "must be a directory below `path`"],
+    ['runtime.path = "./metadata/x"', "is where the server stores its data"],
+    ['logging.path = "streams"', "is where the server stores its data"],
+    ['runtime.path = "logs"', "must not hold `logging.path`"],
+    ['logging.path = "runtime/logs"', "must not hold `logging.path`"],
     ['io.backend = "epoll"', 'must be one of "auto", "uring", "libuv"'],
   ])("%s", (toml, rule) => {
     const problems = problemsOf({ toml });
@@ -341,5 +349,30 @@ describe("TLS files", () => {
     expect(problemsOf({ toml })).toHaveLength(2);
     expect(problemsOf({ toml, files: { "/srv/tls/cert.pem": "", "/etc/key.pem": "" } })).toEqual([]);
     expect(problemsOf({ toml: "[tcp.tls]\nenabled = true" })).toEqual([]);
+  });
+});
+
+describe("--fresh", () => {
+  const fresh = { fresh: true };
+
+  it("deletes a data directory, an empty one, or none", () => {
+    expect(problemsOf({ arguments: fresh })).toEqual([]);
+    expect(problemsOf({ arguments: fresh, files: { "/srv/local_data/metadata/x": "" } })).toEqual([]);
+    expect(problemsOf({ arguments: fresh, files: { "/srv/local_data/logs/x": "" } })).toEqual([]);
+  });
+
+  it.each([".", "..", "/", "/srv"])("never deletes the working directory with path = %j", (path) => {
+    expect(problemsOf({ arguments: fresh, toml: `path = "${path}"` }).join()).toContain(
+      "would delete the working directory",
+    );
+    expect(problemsOf({ toml: `path = "${path}"` })).toEqual([]);
+  });
+
+  it("never deletes what does not look like a data directory", () => {
+    const files = { "/home/me/thesis.tex": "" };
+    const start = { arguments: fresh, files, toml: 'path = "/home/me"' };
+    expect(problemsOf(start)).toEqual([
+      "  - --fresh = /home/me: does not look like a data directory, and is not deleted; empty it by hand if it is meant",
+    ]);
   });
 });

@@ -2,13 +2,18 @@ import { dialableHost } from "../kinds/address.js";
 import { listKind } from "../kinds/list.js";
 import { logDirectivesKind } from "../kinds/log-level.js";
 import { secretKind, textKind } from "../kinds/plain.js";
+import { subdirectory } from "../kinds/subdirectory.js";
 import { dormant, key, optional, secret, section } from "../schema.js";
 import { bool, choice, duration, float, int, secretText, size, text } from "./declare.js";
 
 export const path = text("local_data", "Data directory, relative to the working directory unless absolute.");
 
 export const runtime = section({
-  path: text("runtime", "Scratch directory under `path`, recreated at every start. Holds `current_config.toml`."),
+  path: key(
+    textKind(subdirectory),
+    "runtime",
+    "Scratch directory under `path`, emptied at every start. Holds `current_config.toml`.",
+  ),
 });
 
 export const io = section({
@@ -74,7 +79,7 @@ export const telemetry = dormant(
 );
 
 export const logging = section({
-  path: text("logs", "Directory of the log files, under `path`."),
+  path: key(textKind(subdirectory), "logs", "Directory of the log files, under `path`."),
   level: key(
     logDirectivesKind,
     "info",

@@ -23,6 +23,11 @@ export const operationRules: readonly Rule[] = [
     "must be a power of two of at least 128",
   ),
   rule(
+    "runtime.path",
+    ({ runtime, logging }) => `${logging.path}/`.startsWith(`${runtime.path}/`),
+    "must not hold `logging.path`, because it is emptied at every start",
+  ),
+  rule(
     "data_maintenance.messages.interval",
     ({ dataMaintenance: { messages } }) => messages.cleanerEnabled && messages.intervalMillis === 0,
     "must be above 0 while the cleaner is enabled",
