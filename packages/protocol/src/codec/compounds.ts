@@ -1,6 +1,6 @@
 import type { Codec, ValueOf } from "./codec.js";
 import { expectEnd } from "./codec.js";
-import { Reader } from "./reader.js";
+import type { Reader } from "./reader.js";
 import { rowsOf } from "./rows.js";
 import type { Sample } from "./sample.js";
 import { WireError } from "./wire-error.js";
@@ -11,25 +11,31 @@ export type StructOf<F> = { readonly [K in keyof F]: ValueOf<F[K]> };
 
 /** Fields one after another, in the order of the declaration. */
 export function struct<F extends Fields>(type: string, fields: F): Codec<StructOf<F>> {
-  const entries = Object.entries(fields);
+  const keys: readonly (keyof F & string)[] = Object.keys(fields);
+  const codecs = Object.values(fields);
+  const each = (visit: (key: keyof F & string, codec: Codec<unknown>) => void): void => {
+    for (let i = 0; i < keys.length; i++) visit(keys[i] as keyof F & string, codecs[i] as Codec<unknown>);
+  };
   return {
     type,
-    minSize: entries.reduce((sum, [, codec]) => sum + codec.minSize, 0),
+    minSize: codecs.reduce((sum, codec) => sum + codec.minSize, 0),
     size: (value) => {
       let size = 0;
-      for (const [key, codec] of entries) size += codec.size(value[key as keyof F]);
+      each((key, codec) => (size += codec.size(value[key])));
       return size;
     },
-    write: (w, value) => {
-      for (const [key, codec] of entries) codec.write(w, value[key as keyof F]);
-    },
+    write: (w, value) => each((key, codec) => codec.write(w, value[key])),
     read: (r) => {
       const value: Record<string, unknown> = {};
-      for (const [key, codec] of entries) value[key] = codec.read(r);
+      each((key, codec) => (value[key] = codec.read(r)));
       return value as StructOf<F>;
     },
-    sample: (s) => Object.fromEntries(entries.map(([key, codec]) => [key, codec.sample(s)])) as StructOf<F>,
-    rows: () => entries.flatMap(([key, codec]) => rowsOf(key, codec)),
+    sample: (s) => {
+      const value: Record<string, unknown> = {};
+      each((key, codec) => (value[key] = codec.sample(s)));
+      return value as StructOf<F>;
+    },
+    rows: () => keys.flatMap((key, i) => rowsOf(key, codecs[i] as Codec<unknown>)),
   };
 }
 
@@ -138,8 +144,7 @@ export function prefixed<T>(inner: Codec<T>): Codec<T> {
       inner.write(w, value);
     },
     read: (r) => {
-      const start = r.advance(r.u32());
-      const nested = new Reader(r.bytes, start, r.offset);
+      const nested = r.nested(r.u32());
       const value = inner.read(nested);
       expectEnd(nested);
       return value;

@@ -1,3 +1,4 @@
+import { viewOf } from "./integers.js";
 import { decodeUtf8 } from "./text.js";
 import { WireError } from "./wire-error.js";
 
@@ -11,11 +12,17 @@ export class Reader {
   offset: number;
   readonly end: number;
 
-  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length, view = viewOf(bytes)) {
     this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.view = view;
     this.offset = start;
     this.end = end;
+  }
+
+  /** A reader of the next `length` bytes alone. Offsets in its errors still count from the start of the whole input. */
+  nested(length: number): Reader {
+    const start = this.advance(length);
+    return new Reader(this.bytes, start, this.offset, this.view);
   }
 
   get remaining(): number {

@@ -1,4 +1,5 @@
 import { IggyError } from "../errors/iggy-error.js";
+import { ErrorCode } from "../errors/table.js";
 
 /** What can be wrong with bytes. A server answers each with `InvalidCommand` (3) unless the command says otherwise. */
 export type WireErrorKind =
@@ -13,15 +14,15 @@ export type WireErrorKind =
   | "InvalidMessageTimestampDelta";
 
 const codes: Record<WireErrorKind, number> = {
-  UnexpectedEof: 3,
-  InvalidUtf8: 3,
-  UnknownDiscriminant: 3,
-  PayloadTooLarge: 3,
-  Validation: 3,
-  TrailingBytes: 3,
-  InvalidBatchChecksum: 4039,
-  InvalidMessageChecksum: 4027,
-  InvalidMessageTimestampDelta: 4038,
+  UnexpectedEof: ErrorCode.InvalidCommand,
+  InvalidUtf8: ErrorCode.InvalidCommand,
+  UnknownDiscriminant: ErrorCode.InvalidCommand,
+  PayloadTooLarge: ErrorCode.InvalidCommand,
+  Validation: ErrorCode.InvalidCommand,
+  TrailingBytes: ErrorCode.InvalidCommand,
+  InvalidBatchChecksum: ErrorCode.InvalidBatchChecksum,
+  InvalidMessageChecksum: ErrorCode.InvalidMessageChecksum,
+  InvalidMessageTimestampDelta: ErrorCode.InvalidMessageTimestampDelta,
 };
 
 /** The only error that decoding or encoding throws. `offset` counts from the first byte of the decoded input. */

@@ -2,6 +2,7 @@ import { fixedBytes, struct } from "../codec/index.js";
 import { clientVersionInfo, sessionIdentity } from "../primitives/index.js";
 import { sessionReply } from "./records/session-reply.js";
 import { Operation } from "../enums/index.js";
+import { ErrorCode } from "../errors/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**
@@ -23,6 +24,6 @@ export const bindSession = command({
     bindSecret: fixedBytes(32),
   }),
   response: sessionReply,
-  malformedReplyCode: 4,
+  malformedReplyCode: ErrorCode.InvalidFormat,
 });
 export type BindSessionRequest = RequestOf<typeof bindSession>;

@@ -1,5 +1,5 @@
 import { type Codec, decode, decodeExact, empty, encode, rowsOf, WireError } from "../codec/index.js";
-import { IggyError } from "../errors/index.js";
+import { ErrorCode, IggyError } from "../errors/index.js";
 
 /**
  * One command of the protocol: its number, names and the layouts of both bodies. `Res` includes `null` where an empty
@@ -74,7 +74,7 @@ export function decodeRequest<Req>(command: Command<Req, unknown>, body: Uint8Ar
 export function encodeResponse<Res>(command: Command<unknown, Res>, response: Res): Uint8Array {
   if (response !== null && response !== undefined) return encode(command.response, response);
   if (command.absent) return new Uint8Array(0);
-  throw new IggyError(3, `${command.title} has no reply without a value`);
+  throw new IggyError(ErrorCode.InvalidCommand, `${command.title} has no reply without a value`);
 }
 
 /** Decodes the payload of a successful reply, result section stripped. `null` where an empty one means "none". */

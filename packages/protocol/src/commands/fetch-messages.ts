@@ -1,5 +1,6 @@
 import { fetchReply, fetchRequest } from "./records/fetch.js";
 import { Operation } from "../enums/index.js";
+import { ErrorCode } from "../errors/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**
@@ -16,6 +17,6 @@ export const fetchMessages = command({
   request: fetchRequest,
   exact: true,
   response: fetchReply,
-  malformedReplyCode: 4,
+  malformedReplyCode: ErrorCode.InvalidFormat,
 });
 export type FetchMessagesRequest = RequestOf<typeof fetchMessages>;

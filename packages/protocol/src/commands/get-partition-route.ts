@@ -1,6 +1,7 @@
 import { exactly, struct, u32, u64, u8 } from "../codec/index.js";
 import { identifier } from "../primitives/index.js";
 import { Operation } from "../enums/index.js";
+import { ErrorCode } from "../errors/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
 
 /**
@@ -30,7 +31,7 @@ export const getPartitionRoute = command({
       primaryReplica: u8,
     }),
   ),
-  malformedReplyCode: 4,
+  malformedReplyCode: ErrorCode.InvalidFormat,
 });
 export type GetPartitionRouteRequest = RequestOf<typeof getPartitionRoute>;
 export type PartitionRoute = NonNullable<ResponseOf<typeof getPartitionRoute>>;

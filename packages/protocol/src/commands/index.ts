@@ -72,7 +72,7 @@ export * from "./records/send.js";
 export * from "./records/session-reply.js";
 export * from "./records/stats.js";
 export * from "./records/stream.js";
-export * from "./records/targets.js";
+export { type GroupTarget, type StreamTarget, type TopicTarget, type UserTarget } from "./records/targets.js";
 export * from "./records/topic.js";
 export * from "./records/topic-details.js";
 export * from "./records/user.js";

@@ -3,6 +3,7 @@ import { clientVersionInfo } from "../primitives/index.js";
 import { optionalStr32 } from "../primitives/presence.js";
 import { sessionReply } from "./records/session-reply.js";
 import { Operation } from "../enums/index.js";
+import { ErrorCode } from "../errors/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**
@@ -27,6 +28,6 @@ export const loginRegisterWithPat = command({
     clientContext: optionalStr32,
   }),
   response: sessionReply,
-  malformedReplyCode: 4,
+  malformedReplyCode: ErrorCode.InvalidFormat,
 });
 export type LoginRegisterWithPatRequest = RequestOf<typeof loginRegisterWithPat>;

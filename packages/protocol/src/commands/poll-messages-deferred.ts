@@ -1,5 +1,6 @@
 import { deferredPollRequest, pollReply } from "./records/poll.js";
 import { Operation } from "../enums/index.js";
+import { ErrorCode } from "../errors/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**
@@ -16,6 +17,6 @@ export const pollMessagesDeferred = command({
   request: deferredPollRequest,
   exact: true,
   response: pollReply,
-  malformedReplyCode: 82,
+  malformedReplyCode: ErrorCode.InvalidNumberEncoding,
 });
 export type PollMessagesDeferredRequest = RequestOf<typeof pollMessagesDeferred>;

@@ -1,5 +1,6 @@
 import { pollReply, pollRequest } from "./records/poll.js";
 import { Operation } from "../enums/index.js";
+import { ErrorCode } from "../errors/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**
@@ -15,6 +16,6 @@ export const pollMessages = command({
   operation: Operation.NonReplicated,
   request: pollRequest,
   response: pollReply,
-  malformedReplyCode: 82,
+  malformedReplyCode: ErrorCode.InvalidNumberEncoding,
 });
 export type PollMessagesRequest = RequestOf<typeof pollMessages>;

@@ -14,7 +14,7 @@ import {
   WireError,
   type Writer,
 } from "../codec/index.js";
-import { IggyError } from "../errors/index.js";
+import { ErrorCode, IggyError } from "../errors/index.js";
 import { cursorFault, type MetadataCursor, metadataCursor, noCursor, rawCursor } from "./cursor.js";
 import { groupsMask, holdsParents, metadataGroupName } from "./groups.js";
 import { type PageToken, pageToken } from "./page-token.js";
@@ -139,7 +139,7 @@ function sampleStart(s: Sample): MetadataStart {
  */
 export function checkMetadataChangesRequest(request: MetadataChangesRequest): void {
   const fault = requestFault(request);
-  if (fault !== undefined) throw new IggyError(3, fault);
+  if (fault !== undefined) throw new IggyError(ErrorCode.InvalidCommand, fault);
 }
 
 function requestFault({ start, since, until, limit, groups }: MetadataChangesRequest): string | undefined {

@@ -1,5 +1,5 @@
 import { type Codec, encodeUtf8, type Reader, utf8Length, WireError } from "../codec/index.js";
-import { IggyError } from "../errors/index.js";
+import { ErrorCode, IggyError } from "../errors/index.js";
 
 /** Names a resource by its number or by its name. Zero is a legal number. */
 export type Identifier =
@@ -57,7 +57,10 @@ const nameLengthText = (length: number): string => `a name takes 1 to 255 bytes,
 /** Identifier of a number, 0 to 4294967295; else `InvalidIdentifier` (6). */
 export function numericId(value: number): Identifier {
   if (!Number.isInteger(value) || value < 0 || value > maxNumericId) {
-    throw new IggyError(6, `${String(value)} is no resource id: ids run from 0 to ${String(maxNumericId)}`);
+    throw new IggyError(
+      ErrorCode.InvalidIdentifier,
+      `${String(value)} is no resource id: ids run from 0 to ${String(maxNumericId)}`,
+    );
   }
   return { kind: "numeric", value };
 }
@@ -65,7 +68,7 @@ export function numericId(value: number): Identifier {
 /** Identifier of a name, 1 to 255 bytes of UTF-8, digits included; else `InvalidIdentifier` (6). */
 export function namedId(value: string): Identifier {
   const length = encodeUtf8(value).length;
-  if (length === 0 || length > 255) throw new IggyError(6, nameLengthText(length));
+  if (length === 0 || length > 255) throw new IggyError(ErrorCode.InvalidIdentifier, nameLengthText(length));
   return { kind: "string", value };
 }
 

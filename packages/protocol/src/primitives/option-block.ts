@@ -9,6 +9,7 @@ import {
   type Writer,
 } from "../codec/index.js";
 import { HeaderKind } from "../enums/index.js";
+import { ErrorCode } from "../errors/index.js";
 
 /** One option as it travels. `kind` is a value kind code; kinds that a reader does not know are carried as they are. */
 export interface OptionEntry {
@@ -53,7 +54,12 @@ export const optionsToEnd: Codec<readonly OptionEntry[]> = {
   size: optionBlockSize,
   write: (w, entries) => {
     if (!fitsOptionBlock(entries)) {
-      throw new WireError("PayloadTooLarge", "an option block takes 1024 entries and 100000 bytes", undefined, 4043);
+      throw new WireError(
+        "PayloadTooLarge",
+        "an option block takes 1024 entries and 100000 bytes",
+        undefined,
+        ErrorCode.OptionsBlockTooLarge,
+      );
     }
     checkKeys(entries);
     for (const entry of sortOptions(entries)) writeEntry(w, entry);

@@ -1,6 +1,6 @@
 import { decodeUtf8, encodeUtf8 } from "../codec/index.js";
 import { HeaderKind, type HeaderKindName, headerKindSize, nameOf } from "../enums/index.js";
-import { IggyError } from "../errors/index.js";
+import { ErrorCode, IggyError } from "../errors/index.js";
 import type { OptionEntry } from "./option-block.js";
 
 /** A typed option value. Integers of 64 bits and more are bigints. */
@@ -97,4 +97,4 @@ function readValue(kind: HeaderKindName, value: Uint8Array, key: string): Option
 }
 
 const invalidValue = (kind: HeaderKindName, key: string): IggyError =>
-  new IggyError(4019, `the ${kind} value of ${key.slice(0, 64)} has a wrong form`);
+  new IggyError(ErrorCode.InvalidHeaderValue, `the ${kind} value of ${key.slice(0, 64)} has a wrong form`);

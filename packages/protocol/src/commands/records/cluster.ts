@@ -1,5 +1,6 @@
 import { type Codec, list, oneOf, str32, struct, u16, u32, u8, type ValueOf, WireError } from "../../codec/index.js";
 import { NodeRole, NodeStatus } from "../../enums/index.js";
+import { ErrorCode } from "../../errors/index.js";
 
 /**
  * A node as this client can reach it. Port 0 means that the node does not offer the transport. Roles and statuses
@@ -33,7 +34,7 @@ export const clusterMetadata: Codec<ValueOf<typeof roster>> = {
     const at = r.offset;
     const value = roster.read(r);
     if (new Set(value.nodes.map((node) => node.replicaId)).size !== value.nodes.length) {
-      throw new WireError("Validation", "the roster names a replica twice", at, 4);
+      throw new WireError("Validation", "the roster names a replica twice", at, ErrorCode.InvalidFormat);
     }
     return value;
   },

@@ -11,6 +11,7 @@ import {
   WireError,
 } from "../../codec/index.js";
 import { readLimits } from "../../enums/index.js";
+import { ErrorCode } from "../../errors/index.js";
 import { consumer, identifier, partitionContext, pollingStrategy } from "../../primitives/index.js";
 import { sampleWait, waitFault } from "./poll.js";
 
@@ -169,11 +170,21 @@ export function checkFetchReply(request: FetchRequest, reply: FetchReply): void 
   let messages = 0;
   for (const { partitionId, messagesCount } of reply.sections) {
     if (!open.delete(partitionId)) {
-      throw new WireError("Validation", `partition ${String(partitionId)} was not asked for, or answered twice`, 4, 4);
+      throw new WireError(
+        "Validation",
+        `partition ${String(partitionId)} was not asked for, or answered twice`,
+        4,
+        ErrorCode.InvalidFormat,
+      );
     }
     messages += messagesCount;
   }
   if (messages > request.count) {
-    throw new WireError("Validation", `${String(messages)} messages, at most ${String(request.count)} asked`, 4, 4);
+    throw new WireError(
+      "Validation",
+      `${String(messages)} messages, at most ${String(request.count)} asked`,
+      4,
+      ErrorCode.InvalidFormat,
+    );
   }
 }

@@ -35,9 +35,9 @@ const optionalSemver = mapped<number, number | null>(
  *    …  iggy_server_semver u32 · cache_metrics [u32 count][32 bytes × count] · threads_count u32 ·
  *       free_disk_space u64 · total_disk_space u64 · open_files_count u64 · open_files_limit u64
  *
- * The last two may be missing at the end of the reply and read as 0 then.
+ * The last two may be missing at the end of the reply and read as 0 then; earlier protocols end before them.
  */
-const layout = struct("stats", {
+export const figures = {
   processId: u32,
   cpuUsage: f32,
   totalCpuUsage: f32,
@@ -66,6 +66,10 @@ const layout = struct("stats", {
   threadsCount: u32,
   freeDiskSpace: u64,
   totalDiskSpace: u64,
+} as const;
+
+const layout = struct("stats", {
+  ...figures,
   openFiles: tail(struct("open files", { count: u64, limit: u64 }), { count: 0n, limit: 0n }),
 });
 
