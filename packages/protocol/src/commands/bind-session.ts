@@ -1,9 +1,9 @@
 import { fixedBytes, struct } from "../codec/index.js";
-import { clientVersionInfo, sessionIdentity } from "../primitives/index.js";
-import { sessionReply } from "./records/session-reply.js";
 import { Operation } from "../enums/index.js";
 import { ErrorCode } from "../errors/index.js";
+import { clientVersionInfo, sessionIdentity } from "../primitives/index.js";
 import { command, type RequestOf } from "./command.js";
+import { sessionReply } from "./records/session-reply.js";
 
 /**
  * Binds one more connection to a registered session, with the secret of its registration as proof.

@@ -1,6 +1,6 @@
 import { empty, str8, struct } from "../codec/index.js";
-import { identifier } from "../primitives/index.js";
 import { Operation } from "../enums/index.js";
+import { identifier } from "../primitives/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**

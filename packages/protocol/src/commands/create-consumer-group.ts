@@ -1,8 +1,8 @@
 import { name, struct } from "../codec/index.js";
-import { identifier } from "../primitives/index.js";
-import { consumerGroupDetails } from "./records/consumer-group.js";
 import { Operation } from "../enums/index.js";
+import { identifier } from "../primitives/index.js";
 import { command, type RequestOf } from "./command.js";
+import { consumerGroupDetails } from "./records/consumer-group.js";
 
 /**
  * Adds a consumer group.

@@ -1,8 +1,8 @@
 import { name, struct } from "../codec/index.js";
-import { optionsToEnd } from "../primitives/index.js";
-import { stream } from "./records/stream.js";
 import { Operation } from "../enums/index.js";
+import { optionsToEnd } from "../primitives/index.js";
 import { command, type RequestOf } from "./command.js";
+import { stream } from "./records/stream.js";
 
 /**
  * Adds a stream.

@@ -1,8 +1,8 @@
 import { name, struct, u32 } from "../codec/index.js";
-import { identifier, optionsToEnd } from "../primitives/index.js";
-import { topicDetails } from "./records/topic-details.js";
 import { Operation } from "../enums/index.js";
+import { identifier, optionsToEnd } from "../primitives/index.js";
 import { command, type RequestOf } from "./command.js";
+import { topicDetails } from "./records/topic-details.js";
 
 /**
  * Adds a topic.

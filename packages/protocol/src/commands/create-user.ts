@@ -1,9 +1,9 @@
 import { name, str8, struct, u8 } from "../codec/index.js";
+import { Operation } from "../enums/index.js";
 import { optionsToEnd, permissions } from "../primitives/index.js";
 import { optionalPrefixed } from "../primitives/presence.js";
-import { userDetails } from "./records/user.js";
-import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { userDetails } from "./records/user.js";
 
 /**
  * Adds a user. In the replicated body the password is its hash.

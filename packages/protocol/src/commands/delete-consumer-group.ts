@@ -1,7 +1,7 @@
 import { empty } from "../codec/index.js";
-import { groupTarget } from "./records/targets.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { groupTarget } from "./records/targets.js";
 
 /**
  * Removes a consumer group and its offsets.

@@ -1,8 +1,8 @@
 import { empty, struct } from "../codec/index.js";
-import { ackLevel } from "../primitives/index.js";
-import { consumerTargetFields } from "./records/targets.js";
 import { Operation } from "../enums/index.js";
+import { ackLevel } from "../primitives/index.js";
 import { command, type RequestOf } from "./command.js";
+import { consumerTargetFields } from "./records/targets.js";
 
 /**
  * Forgets a stored offset.

@@ -1,6 +1,6 @@
 import { empty, struct, u32 } from "../codec/index.js";
-import { identifier } from "../primitives/index.js";
 import { Operation } from "../enums/index.js";
+import { identifier } from "../primitives/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**

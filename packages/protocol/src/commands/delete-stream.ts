@@ -1,7 +1,7 @@
 import { empty } from "../codec/index.js";
-import { streamTarget } from "./records/targets.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { streamTarget } from "./records/targets.js";
 
 /**
  * Removes a stream with its topics and every grant on it.

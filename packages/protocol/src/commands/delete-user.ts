@@ -1,7 +1,7 @@
 import { empty } from "../codec/index.js";
-import { userTarget } from "./records/targets.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { userTarget } from "./records/targets.js";
 
 /**
  * Removes a user, its tokens and its sessions.

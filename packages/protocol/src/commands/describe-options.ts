@@ -1,7 +1,7 @@
 import { list, struct, u32 } from "../codec/index.js";
-import { optionDescriptor, optionScope } from "./records/option-descriptor.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { optionDescriptor, optionScope } from "./records/option-descriptor.js";
 
 /**
  * The option catalogue of a scope, in catalogue order.

@@ -1,7 +1,7 @@
-import { fetchReply, fetchRequest } from "./records/fetch.js";
 import { Operation } from "../enums/index.js";
 import { ErrorCode } from "../errors/index.js";
 import { command, type RequestOf } from "./command.js";
+import { fetchReply, fetchRequest } from "./records/fetch.js";
 
 /**
  * Reads several partitions of a topic that share a primary.

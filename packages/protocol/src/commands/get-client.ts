@@ -1,7 +1,7 @@
 import { struct, u32 } from "../codec/index.js";
-import { clientDetails } from "./records/client.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { clientDetails } from "./records/client.js";
 
 /**
  * One connection of the answering node.

@@ -1,7 +1,7 @@
 import { empty, listToEnd, struct } from "../codec/index.js";
-import { client } from "./records/client.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { client } from "./records/client.js";
 
 /**
  * The connections of the answering node.

@@ -1,7 +1,7 @@
 import { empty } from "../codec/index.js";
-import { clusterMetadata } from "./records/cluster.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { clusterMetadata } from "./records/cluster.js";
 
 /**
  * Roster of the cluster as this client can reach it.

@@ -1,7 +1,7 @@
-import { consumerGroupDetails } from "./records/consumer-group.js";
-import { groupTarget } from "./records/targets.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { consumerGroupDetails } from "./records/consumer-group.js";
+import { groupTarget } from "./records/targets.js";
 
 /**
  * One consumer group and its members.

@@ -1,8 +1,8 @@
 import { listToEnd, struct } from "../codec/index.js";
-import { consumerGroup } from "./records/consumer-group.js";
-import { topicTarget } from "./records/targets.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { consumerGroup } from "./records/consumer-group.js";
+import { topicTarget } from "./records/targets.js";
 
 /**
  * The consumer groups of a topic.

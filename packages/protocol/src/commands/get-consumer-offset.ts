@@ -1,7 +1,7 @@
 import { struct, u32, u64 } from "../codec/index.js";
-import { consumerTargetFields } from "./records/targets.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { consumerTargetFields } from "./records/targets.js";
 
 /**
  * The stored offset of a consumer: that of the last message that it processed.

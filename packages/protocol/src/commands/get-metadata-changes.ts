@@ -1,5 +1,5 @@
-import { metadataChangesPage, metadataChangesRequest } from "../metadata-changes/index.js";
 import { Operation } from "../enums/index.js";
+import { metadataChangesPage, metadataChangesRequest } from "../metadata-changes/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**

@@ -1,7 +1,7 @@
 import { exactly, struct, u32, u64, u8 } from "../codec/index.js";
-import { identifier } from "../primitives/index.js";
 import { Operation } from "../enums/index.js";
 import { ErrorCode } from "../errors/index.js";
+import { identifier } from "../primitives/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
 
 /**

@@ -1,7 +1,7 @@
 import { empty } from "../codec/index.js";
-import { stats } from "./records/stats.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { stats } from "./records/stats.js";
 
 /**
  * Figures of the answering node.

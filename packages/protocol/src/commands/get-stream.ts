@@ -1,9 +1,9 @@
 import { headed } from "../codec/index.js";
+import { Operation } from "../enums/index.js";
+import { command, type RequestOf, type ResponseOf } from "./command.js";
 import { stream } from "./records/stream.js";
 import { streamTarget } from "./records/targets.js";
 import { topic } from "./records/topic.js";
-import { Operation } from "../enums/index.js";
-import { command, type RequestOf, type ResponseOf } from "./command.js";
 
 /**
  * One stream and its topics.

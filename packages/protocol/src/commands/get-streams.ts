@@ -1,7 +1,7 @@
 import { empty, listToEnd, struct } from "../codec/index.js";
-import { stream } from "./records/stream.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { stream } from "./records/stream.js";
 
 /**
  * All streams that the caller may read, without topics.

@@ -1,7 +1,7 @@
-import { topicTarget } from "./records/targets.js";
-import { topicDetails } from "./records/topic-details.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { topicTarget } from "./records/targets.js";
+import { topicDetails } from "./records/topic-details.js";
 
 /**
  * One topic and its partitions.

@@ -1,8 +1,8 @@
 import { list, struct, u32 } from "../codec/index.js";
-import { streamTarget } from "./records/targets.js";
-import { topic } from "./records/topic.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { streamTarget } from "./records/targets.js";
+import { topic } from "./records/topic.js";
 
 /**
  * The topics of a stream. An unknown stream lists as empty.

@@ -1,7 +1,7 @@
-import { userTarget } from "./records/targets.js";
-import { userDetails } from "./records/user.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { userTarget } from "./records/targets.js";
+import { userDetails } from "./records/user.js";
 
 /**
  * One user. Everyone may read their own record.

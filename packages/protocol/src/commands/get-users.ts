@@ -1,7 +1,7 @@
 import { empty, listToEnd, struct } from "../codec/index.js";
-import { user } from "./records/user.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { user } from "./records/user.js";
 
 /**
  * All users, without their permissions.

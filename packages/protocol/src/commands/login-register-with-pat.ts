@@ -1,10 +1,10 @@
 import { fixedBytes, name, struct } from "../codec/index.js";
-import { clientVersionInfo } from "../primitives/index.js";
-import { optionalStr32 } from "../primitives/presence.js";
-import { sessionReply } from "./records/session-reply.js";
 import { Operation } from "../enums/index.js";
 import { ErrorCode } from "../errors/index.js";
+import { clientVersionInfo } from "../primitives/index.js";
+import { optionalStr32 } from "../primitives/presence.js";
 import { command, type RequestOf } from "./command.js";
+import { sessionReply } from "./records/session-reply.js";
 
 /**
  * Signs in with a personal access token and registers a session. The header does not tell it from LoginRegister: a

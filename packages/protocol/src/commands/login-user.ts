@@ -1,6 +1,6 @@
 import { name, str8, struct, u32 } from "../codec/index.js";
-import { optionalStr32 } from "../primitives/presence.js";
 import { Operation } from "../enums/index.js";
+import { optionalStr32 } from "../primitives/presence.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
 
 /**

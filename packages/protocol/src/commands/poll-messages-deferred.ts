@@ -1,7 +1,7 @@
-import { deferredPollRequest, pollReply } from "./records/poll.js";
 import { Operation } from "../enums/index.js";
 import { ErrorCode } from "../errors/index.js";
 import { command, type RequestOf } from "./command.js";
+import { deferredPollRequest, pollReply } from "./records/poll.js";
 
 /**
  * Reads messages, waiting until enough are there.

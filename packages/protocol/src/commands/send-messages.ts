@@ -1,7 +1,7 @@
-import { exactly, list, struct, u32, u64, type ValueOf } from "../codec/index.js";
-import { sendMessagesRequest } from "./records/send.js";
+import { exactly, list, struct, u32, u64, type ValueOf, WireError } from "../codec/index.js";
 import { Operation } from "../enums/index.js";
-import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { command, decodeResponse, type RequestOf, type ResponseOf } from "./command.js";
+import { sendMessagesRequest } from "./records/send.js";
 
 const sendConfirmation = struct("send confirmation", {
   streamId: u32,
@@ -29,3 +29,16 @@ export const sendMessages = command({
 });
 export type SendMessagesRequest = RequestOf<typeof sendMessages>;
 export type SendMessagesResponse = NonNullable<ResponseOf<typeof sendMessages>>;
+
+/**
+ * The confirmations of a committed send. An empty payload says "committed, offsets unknown", and so does one that does
+ * not decode: the batch is stored, and an error would make the caller send it again.
+ */
+export function sendConfirmations(payload: Uint8Array): readonly SendConfirmation[] {
+  try {
+    return payload.length === 0 ? [] : decodeResponse(sendMessages, payload).confirmations;
+  } catch (error) {
+    if (error instanceof WireError) return [];
+    throw error;
+  }
+}

@@ -1,7 +1,7 @@
 import { list, struct, u32, u64 } from "../codec/index.js";
-import { groupTarget } from "./records/targets.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf, type ResponseOf } from "./command.js";
+import { groupTarget } from "./records/targets.js";
 
 /**
  * The partitions that the calling session may poll now.

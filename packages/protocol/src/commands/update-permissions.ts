@@ -1,7 +1,7 @@
 import { empty, struct } from "../codec/index.js";
+import { Operation } from "../enums/index.js";
 import { identifier, permissions } from "../primitives/index.js";
 import { optionalPrefixed } from "../primitives/presence.js";
-import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
 
 /**

@@ -1,7 +1,7 @@
 import { empty } from "../codec/index.js";
-import { updateResourceRequest } from "./records/resource-patch.js";
 import { Operation } from "../enums/index.js";
 import { command, type RequestOf } from "./command.js";
+import { updateResourceRequest } from "./records/resource-patch.js";
 
 /**
  * One patch of one resource: sets keys, resets keys, leaves the rest alone.

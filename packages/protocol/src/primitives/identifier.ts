@@ -87,7 +87,3 @@ export function parseIdentifier(text: string): Identifier {
 export function identifierText(id: Identifier): string {
   return String(id.value);
 }
-
-export function sameIdentifier(left: Identifier, right: Identifier): boolean {
-  return left.kind === right.kind && left.value === right.value;
-}

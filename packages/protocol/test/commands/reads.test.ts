@@ -11,6 +11,8 @@ import {
   pollMessages,
   pollMessagesDeferred,
   getPartitionRoute,
+  sendConfirmations,
+  sendMessages,
   loginRegister,
   WireError,
 } from "../../src/index.js";
@@ -96,6 +98,17 @@ describe("fetch replies", () => {
   it("hold no more messages than were asked for", () => {
     const over = reply(section, { ...section, partitionId: 2, messagesCount: 1 });
     expect(() => checkFetchReply(request, over)).toThrow(expect.objectContaining({ code: 4 }));
+  });
+});
+
+describe("confirmations of a committed send", () => {
+  it("are none when the reply tells none or does not decode, since the batch is stored", () => {
+    const one = { streamId: 1, topicId: 2, partitionId: 3, baseOffset: 4n };
+    const payload = encodeResponse(sendMessages, { confirmations: [one] });
+    expect(sendConfirmations(payload)).toEqual([one]);
+    expect(sendConfirmations(payload.subarray(0, 0))).toEqual([]);
+    expect(sendConfirmations(payload.subarray(0, 23))).toEqual([]);
+    expect(sendConfirmations(new Uint8Array([...payload, 0]))).toEqual([]);
   });
 });
 
