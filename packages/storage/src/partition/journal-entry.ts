@@ -1,0 +1,176 @@
+import { xxh3_64Into } from "@iggy/protocol";
+import { getU64, setU64, viewOf } from "../bytes.js";
+
+/**
+ * Entry of the prepare journal. A batch is named by its place in the segments; any other operation carries its body.
+ *
+ *    0 checksum u64, XXH3-64 of all behind it   40 batch: message count u32
+ *    8 checksum of the entry before u64         44 batch: length u32, else body length u32
+ *   16 length of the entry u32                  48 batch: start offset of its segment u64
+ *   20 kind u8: 1 batch, 2 operation            56 batch: position in the segment u64
+ *   21 3 zero bytes                             64 batch: base offset u64
+ *   24 op u64                                   72 batch: its checksum u64
+ *   32 synced op u64                            80 prepare header, 256
+ *                                               336 body, and zeros up to a multiple of 8
+ *
+ * `synced op` is the highest operation that was known to be on stable storage when the entry was written, so what may
+ * have been lost with the power and what may not is known after a crash. The chained checksum tells an entry of this
+ * log from an older one that lies at the same place.
+ */
+export const ENTRY_HEAD_BYTES = 336;
+const HEADER_AT = 80;
+const HEADER_BYTES = 256;
+const ALIGNMENT = 8;
+
+const KIND_BATCH = 1;
+const KIND_OPERATION = 2;
+
+/** Longest body of an operation. */
+export const OPERATION_BYTES_MAX = 64 * 1024 * 1024;
+
+export interface StoredBatch {
+  readonly segmentStart: number;
+  readonly position: number;
+  readonly bytes: number;
+  readonly baseOffset: number;
+  readonly messagesCount: number;
+  readonly checksum: bigint;
+}
+
+export interface StoredEntry {
+  readonly op: number;
+  readonly syncedOp: number;
+  /** Checksum of this entry, which the next one repeats. */
+  readonly chain: bigint;
+  readonly previous: bigint;
+  /** Bytes in the journal. */
+  readonly length: number;
+  readonly header: Uint8Array;
+  /** Empty for a batch. */
+  readonly body: Uint8Array;
+  readonly batch: StoredBatch | undefined;
+}
+
+const words = new Uint32Array(2);
+
+export function entryLength(bodyLength: number): number {
+  return Math.ceil((ENTRY_HEAD_BYTES + bodyLength) / ALIGNMENT) * ALIGNMENT;
+}
+
+export interface EntryFields {
+  readonly op: number;
+  readonly syncedOp: number;
+  readonly header: Uint8Array;
+}
+
+/** Where a batch went, and its record, from whose header the rest is copied. */
+export interface BatchAt {
+  readonly segmentStart: number;
+  readonly position: number;
+  readonly record: Uint8Array;
+}
+
+/** Writes the entry of a batch at `at` of `into`, which is long enough. Returns its checksum. */
+export function writeBatchEntry(
+  into: Uint8Array,
+  view: DataView,
+  at: number,
+  fields: EntryFields,
+  previous: bigint,
+  batch: BatchAt,
+): bigint {
+  writeHead(into, view, at, fields, previous, ENTRY_HEAD_BYTES);
+  view.setUint8(at + 20, KIND_BATCH);
+  const { record } = batch;
+  view.setUint32(at + 44, record.length, true);
+  setU64(view, at + 48, batch.segmentStart);
+  setU64(view, at + 56, batch.position);
+  // Straight from the batch header: message count at 48, base offset at 8, checksum at 40.
+  into.set(record.subarray(48, 52), at + 40);
+  into.set(record.subarray(8, 16), at + 64);
+  into.set(record.subarray(40, 48), at + 72);
+  return seal(into, view, at, ENTRY_HEAD_BYTES);
+}
+
+export function writeOperationEntry(
+  into: Uint8Array,
+  view: DataView,
+  at: number,
+  fields: EntryFields,
+  previous: bigint,
+  body: Uint8Array,
+): bigint {
+  const length = entryLength(body.length);
+  writeHead(into, view, at, fields, previous, length);
+  view.setUint8(at + 20, KIND_OPERATION);
+  view.setUint32(at + 44, body.length, true);
+  into.set(body, at + ENTRY_HEAD_BYTES);
+  into.fill(0, at + ENTRY_HEAD_BYTES + body.length, at + length);
+  return seal(into, view, at, length);
+}
+
+function writeHead(
+  into: Uint8Array,
+  view: DataView,
+  at: number,
+  fields: EntryFields,
+  previous: bigint,
+  length: number,
+): void {
+  into.fill(0, at, at + HEADER_AT);
+  view.setBigUint64(at + 8, previous, true);
+  view.setUint32(at + 16, length, true);
+  setU64(view, at + 24, fields.op);
+  setU64(view, at + 32, fields.syncedOp);
+  into.set(fields.header, at + HEADER_AT);
+}
+
+function seal(into: Uint8Array, view: DataView, at: number, length: number): bigint {
+  xxh3_64Into(words, into, at + 8, length - 8);
+  view.setUint32(at, words[0] ?? 0, true);
+  view.setUint32(at + 4, words[1] ?? 0, true);
+  return view.getBigUint64(at, true);
+}
+
+/** The entry at `at`, or undefined when the bytes there are none. What follows from the chain is left to the caller. */
+export function readEntry(bytes: Uint8Array, at: number): StoredEntry | undefined {
+  if (at + ENTRY_HEAD_BYTES > bytes.length) return undefined;
+  const view = viewOf(bytes);
+  const length = view.getUint32(at + 16, true);
+  const kind = view.getUint8(at + 20);
+  const bodyLength = kind === KIND_OPERATION ? view.getUint32(at + 44, true) : 0;
+  if ((kind !== KIND_BATCH && kind !== KIND_OPERATION) || length !== entryLength(bodyLength)) return undefined;
+  if (at + length > bytes.length) return undefined;
+  xxh3_64Into(words, bytes, at + 8, length - 8);
+  if (words[0] !== view.getUint32(at, true) || words[1] !== view.getUint32(at + 4, true)) return undefined;
+  return {
+    op: getU64(view, at + 24),
+    syncedOp: getU64(view, at + 32),
+    chain: view.getBigUint64(at, true),
+    previous: view.getBigUint64(at + 8, true),
+    length,
+    header: bytes.subarray(at + HEADER_AT, at + HEADER_AT + HEADER_BYTES),
+    body: bytes.subarray(at + ENTRY_HEAD_BYTES, at + ENTRY_HEAD_BYTES + bodyLength),
+    batch: kind === KIND_BATCH ? readBatch(view, at) : undefined,
+  };
+}
+
+function readBatch(view: DataView, at: number): StoredBatch {
+  return {
+    messagesCount: view.getUint32(at + 40, true),
+    bytes: view.getUint32(at + 44, true),
+    segmentStart: getU64(view, at + 48),
+    position: getU64(view, at + 56),
+    baseOffset: getU64(view, at + 64),
+    checksum: view.getBigUint64(at + 72, true),
+  };
+}
+
+/** The first entry at or after `from`, wherever it lies: whether anything whole follows a damaged place. */
+export function findEntry(bytes: Uint8Array, from: number): { at: number; entry: StoredEntry } | undefined {
+  for (let at = Math.ceil(from / ALIGNMENT) * ALIGNMENT; at + ENTRY_HEAD_BYTES <= bytes.length; at += ALIGNMENT) {
+    const entry = readEntry(bytes, at);
+    if (entry !== undefined) return { at, entry };
+  }
+  return undefined;
+}

@@ -1,0 +1,197 @@
+import type { PartitionOptions } from "../contracts.js";
+import { PartitionFenced } from "../errors.js";
+import { clearLeftovers, makeDurableDirectory, putFile, replaceFile, withFile, writeFile } from "../io/files.js";
+import type { Io } from "../io/io.js";
+import {
+  CHECKPOINT_FILE,
+  CREATION_RECORD,
+  INITIALISATION_DIRECTORY,
+  initialisationDirectory,
+  JOURNAL_SUFFIX,
+  journalDirectoryName,
+  LOG_SUFFIX,
+  namespaceOf,
+  numbered,
+  numbersOf,
+  partitionDirectory,
+  type PartitionId,
+  partitionSteps,
+  RETIREMENT_FENCE,
+} from "../layout.js";
+import { RecordKind } from "../records/sealed-record.js";
+import { Superblock } from "../records/superblock.js";
+import { readIncarnation, sealIncarnation } from "./creation-record.js";
+import { encodeJournalHeader } from "./journal-file.js";
+
+/**
+ * Decides whether this incarnation may be opened, and completes its initialisation when it was never in service.
+ * Returns true when it is new. The record outside of the partition's directory is written last: once it is there, a log
+ * that is gone is a loss and no beginning. Throws `PartitionFenced`; a fenced partition's files stay as they are.
+ */
+export async function admitPartition(io: Io, dataDirectory: string, options: PartitionOptions): Promise<boolean> {
+  const directory = partitionDirectory(dataDirectory, options);
+  const outside = initialisationDirectory(dataDirectory, options);
+  const { incarnation } = options;
+  const fence = (reason: PartitionFenced["reason"], detail: string): PartitionFenced =>
+    new PartitionFenced(reason, directory, detail);
+
+  const [retired, published, created] = await Promise.all([
+    readIncarnation(io, `${outside}/${RETIREMENT_FENCE}`, RecordKind.retirement),
+    readIncarnation(io, `${outside}/${CREATION_RECORD}`, RecordKind.creation),
+    readIncarnation(io, `${directory}/${CREATION_RECORD}`, RecordKind.creation),
+  ]);
+  if (retired === incarnation) throw fence("retired", `${RETIREMENT_FENCE} keeps incarnation ${incarnation} offline`);
+  for (const found of [retired, published, created]) {
+    if (found !== undefined && found > incarnation) {
+      throw fence("metadata-older-than-partition", `made by incarnation ${found}, metadata knows ${incarnation}`);
+    }
+  }
+  const wasInService = published === incarnation;
+  if (created !== undefined && created < incarnation) {
+    if (wasInService) throw fence("missing-history", `holds incarnation ${created} instead of ${incarnation}`);
+    await io.removeTree(directory);
+  }
+  if (wasInService) {
+    if ((await missingParts(io, directory, incarnation)).length > 0) {
+      throw fence("missing-history", `incarnation ${incarnation} was in service and its log is gone; restore a backup`);
+    }
+    if (created === undefined) await adopt(io, directory, options);
+    return false;
+  }
+  return initialise(io, dataDirectory, directory, options);
+}
+
+/** Creates what is missing of a partition that never served, then publishes it. True when it had no history. */
+async function initialise(
+  io: Io,
+  dataDirectory: string,
+  directory: string,
+  options: PartitionOptions,
+): Promise<boolean> {
+  const { incarnation } = options;
+  const names = (await clearLeftovers(io, directory)) ?? [];
+  if (names.length > 0 && !names.includes(CREATION_RECORD)) await adopt(io, directory, options);
+  const missing = await missingParts(io, directory, incarnation);
+  const hasHistory = await holdsHistory(io, directory, names);
+  if (hasHistory && missing.length > 0) {
+    throw new PartitionFenced("missing-history", directory, `holds messages but no ${missing.join(" and no ")}`);
+  }
+  await makeDurableDirectory(io, dataDirectory, [...partitionSteps(options), journalDirectoryName(incarnation)]);
+  if (!names.includes(CREATION_RECORD)) {
+    await putFile(io, directory, CREATION_RECORD, [sealIncarnation(RecordKind.creation, incarnation)]);
+  }
+  if (numbersOf(names, LOG_SUFFIX).length === 0) await writeFile(io, `${directory}/${numbered(0, LOG_SUFFIX)}`, []);
+  if (missing.includes("journal")) await createJournal(io, directory, options);
+  if (missing.includes("superblock")) await createSuperblock(io, directory, options);
+  else await io.syncDirectory(directory);
+  await publish(io, dataDirectory, options);
+  return !hasHistory;
+}
+
+async function adopt(io: Io, directory: string, options: PartitionOptions): Promise<void> {
+  options.onWarning(`${directory}: adopting a nonempty partition directory without created.revision`);
+  await replaceFile(io, directory, CREATION_RECORD, [sealIncarnation(RecordKind.creation, options.incarnation)]);
+}
+
+type Part = "journal" | "superblock";
+
+async function missingParts(io: Io, directory: string, incarnation: number): Promise<Part[]> {
+  const missing: Part[] = [];
+  const journal = await io.list(`${directory}/${journalDirectoryName(incarnation)}`);
+  if (numbersOf(journal ?? [], JOURNAL_SUFFIX).length === 0) missing.push("journal");
+  if ((await Superblock.read(io, directory)) === undefined) missing.push("superblock");
+  return missing;
+}
+
+async function holdsHistory(io: Io, directory: string, names: readonly string[]): Promise<boolean> {
+  if (names.includes(CHECKPOINT_FILE)) return true;
+  for (const start of numbersOf(names, LOG_SUFFIX)) {
+    const size = await withFile(io, `${directory}/${numbered(start, LOG_SUFFIX)}`, "read", (file) => file.size());
+    if (size > 0) return true;
+  }
+  return false;
+}
+
+async function createJournal(io: Io, directory: string, options: PartitionOptions): Promise<void> {
+  const journal = `${directory}/${journalDirectoryName(options.incarnation)}`;
+  const header = encodeJournalHeader({
+    incarnation: options.incarnation,
+    firstOp: 1,
+    previous: 0n,
+    logView: options.createdView,
+  });
+  await replaceFile(io, journal, numbered(1, JOURNAL_SUFFIX), [header]);
+}
+
+async function createSuperblock(io: Io, directory: string, options: PartitionOptions): Promise<void> {
+  await Superblock.create(io, directory, {
+    cluster: options.clusterId,
+    replica: options.replicaId,
+    replicaCount: options.replicaCount,
+    view: options.createdView,
+    logView: options.createdView,
+    commitMax: 0,
+    checkpointOp: 0,
+    checkpointChecksum: 0n,
+    nextOffset: 0,
+    reservedOffset: options.offsetReservationLease,
+    createdView: options.createdView,
+    incarnation: options.incarnation,
+    retryCapacity: options.retryCapacity,
+    bootId: await io.bootId(),
+  });
+}
+
+async function publish(io: Io, dataDirectory: string, options: PartitionOptions): Promise<void> {
+  await makeDurableDirectory(io, dataDirectory, [INITIALISATION_DIRECTORY, String(namespaceOf(options))]);
+  const outside = initialisationDirectory(dataDirectory, options);
+  await replaceFile(io, outside, CREATION_RECORD, [sealIncarnation(RecordKind.creation, options.incarnation)]);
+}
+
+/**
+ * Deletes a partition whose removal metadata has committed: its directory first, then the record that it was in
+ * service, so that a crash between the two can't leave messages behind without it.
+ */
+export async function removePartition(io: Io, dataDirectory: string, id: PartitionId): Promise<void> {
+  const steps = partitionSteps(id);
+  await io.removeTree(partitionDirectory(dataDirectory, id));
+  const parent = [dataDirectory, ...steps.slice(0, -1)].join("/");
+  if ((await io.list(parent)) !== undefined) await io.syncDirectory(parent);
+  await io.removeTree(initialisationDirectory(dataDirectory, id));
+  await io.syncDirectory(`${dataDirectory}/${INITIALISATION_DIRECTORY}`);
+  // partitions, topic, topics, stream: each goes when its last child went.
+  for (let depth = steps.length - 1; depth > 1; depth--) {
+    await io.removeEmptyDirectory([dataDirectory, ...steps.slice(0, depth)].join("/"));
+  }
+}
+
+/** Keeps an incarnation that failed for good offline on this and every later start, whatever becomes of its directory. */
+export async function retirePartition(
+  io: Io,
+  dataDirectory: string,
+  id: PartitionId,
+  incarnation: number,
+): Promise<void> {
+  await makeDurableDirectory(io, dataDirectory, [INITIALISATION_DIRECTORY, String(namespaceOf(id))]);
+  const outside = initialisationDirectory(dataDirectory, id);
+  await replaceFile(io, outside, RETIREMENT_FENCE, [sealIncarnation(RecordKind.retirement, incarnation)]);
+}
+
+/** Every partition that has a directory, for removing those that metadata no longer knows. */
+export async function storedPartitions(io: Io, dataDirectory: string): Promise<PartitionId[]> {
+  const found: PartitionId[] = [];
+  const streams = `${dataDirectory}/streams`;
+  for (const streamId of await idsIn(io, streams)) {
+    const topics = `${streams}/${streamId}/topics`;
+    for (const topicId of await idsIn(io, topics)) {
+      const partitions = `${topics}/${topicId}/partitions`;
+      for (const partitionId of await idsIn(io, partitions)) found.push({ streamId, topicId, partitionId });
+    }
+  }
+  return found;
+}
+
+async function idsIn(io: Io, directory: string): Promise<number[]> {
+  const names = (await io.list(directory)) ?? [];
+  return names.filter((name) => /^(0|[1-9]\d{0,6})$/.test(name)).map(Number);
+}

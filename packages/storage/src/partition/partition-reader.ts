@@ -1,0 +1,165 @@
+import { IggyError } from "@iggy/protocol";
+import type { ReadRequest, ReadResult } from "../contracts.js";
+import { DamagedBatch, ReadFailed } from "../errors.js";
+import { asError } from "../io/os-error.js";
+import { CHUNK_BYTES, RecordScanner } from "./record-scanner.js";
+import type { ResidentTail } from "./resident-tail.js";
+import type { Segment } from "./segment.js";
+import type { SegmentFiles } from "./segment-files.js";
+import type { SegmentIndexes } from "./segment-indexes.js";
+import type { SegmentLog } from "./segment-log.js";
+import { EMPTY_RESULT, Selection } from "./selection.js";
+import { INDEX_INTERVAL_BYTES, type SparseIndex } from "./sparse-index.js";
+import { checkRecord } from "./verify-record.js";
+
+const CHUNK_BYTES_MIN = 64 * 1024;
+
+export interface ReaderParts {
+  readonly log: SegmentLog;
+  readonly resident: ResidentTail;
+  readonly files: SegmentFiles;
+  readonly indexes: SegmentIndexes;
+  readonly partitionId: number;
+  readonly validateChecksums: boolean;
+}
+
+/** Reads of a partition: from the resident tail when it reaches back far enough, else from the files up to it. */
+export class PartitionReader {
+  private readonly parts: ReaderParts;
+
+  constructor(parts: ReaderParts) {
+    this.parts = parts;
+  }
+
+  read(request: ReadRequest): ReadResult | Promise<ReadResult> {
+    const { log, resident } = this.parts;
+    const startOffset = Math.max(request.startOffset, log.startOffset);
+    const ceilingOffset = Math.min(request.ceilingOffset, log.nextOffset - 1);
+    if (startOffset > ceilingOffset || request.count <= 0) return EMPTY_RESULT;
+    const selection = new Selection({ ...request, startOffset, ceilingOffset });
+    if (startOffset < resident.firstOffset) return this.readFiles(selection);
+    resident.offerTo(selection);
+    return selection.result();
+  }
+
+  async offsetAt(timestampMicros: number, ceilingOffset: number): Promise<number | undefined> {
+    const { log, resident } = this.parts;
+    // Times never fall along the log, so everything before the tail is at or before the tail's first.
+    const offset =
+      timestampMicros > resident.firstTimestampMicros
+        ? resident.offsetAt(timestampMicros)
+        : await this.findTimestamp(log.locateTimestamp(timestampMicros), timestampMicros);
+    return offset !== undefined && offset <= ceilingOffset ? offset : undefined;
+  }
+
+  private async readFiles(selection: Selection): Promise<ReadResult> {
+    const { log, resident } = this.parts;
+    try {
+      while (!selection.isFull) {
+        const wanted = selection.nextOffset;
+        if (wanted >= resident.firstOffset) {
+          resident.offerTo(selection);
+          break;
+        }
+        const isCutOff = log.startOffset > wanted && !selection.isEmpty;
+        const segment = log.locate(wanted);
+        if (segment === undefined || isCutOff) break;
+        const more = await this.readSegment(segment, selection);
+        if (!more || selection.nextOffset === wanted) break;
+      }
+    } catch (error) {
+      // What precedes a fault is served; the next read meets the fault itself.
+      if (selection.isEmpty) throw this.asReadError(error);
+    }
+    return selection.result();
+  }
+
+  /** Offers the records of one segment; true when it was read to its end and more is wanted. */
+  private readSegment(segment: Segment, selection: Selection): Promise<boolean> {
+    const path = this.parts.log.pathOf(segment);
+    const chunkBytes = Math.max(CHUNK_BYTES_MIN, Math.min(selection.bytesLeft + INDEX_INTERVAL_BYTES, CHUNK_BYTES));
+    return this.walk(
+      segment,
+      (index) => index.floorOfOffset(selection.nextOffset),
+      chunkBytes,
+      ({ head, record, recordPosition }) => {
+        const { baseOffset, messageCount } = head;
+        if (baseOffset + messageCount <= selection.nextOffset) return true;
+        checkRecord(record, this.parts.validateChecksums, path, recordPosition);
+        return selection.offer(record, baseOffset, messageCount);
+      },
+    );
+  }
+
+  private async findTimestamp(segment: Segment | undefined, timestampMicros: number): Promise<number | undefined> {
+    if (segment === undefined) return undefined;
+    let found: number | undefined;
+    try {
+      await this.walk(
+        segment,
+        (index) => index.floorBeforeTimestamp(timestampMicros),
+        CHUNK_BYTES_MIN,
+        ({ head }) => {
+          if (head.baseTimestamp >= timestampMicros) found = head.baseOffset;
+          return found === undefined;
+        },
+      );
+    } catch (error) {
+      throw this.asReadError(error);
+    }
+    return found;
+  }
+
+  /** Visits records from an index entry on, until told to stop (false) or at the end of the segment (true). */
+  private async walk(
+    segment: Segment,
+    entryOf: (index: SparseIndex) => number,
+    chunkBytes: number,
+    visit: (scanner: RecordScanner) => boolean,
+  ): Promise<boolean> {
+    const { files, indexes } = this.parts;
+    const attempt = (index: SparseIndex): Promise<Walk> =>
+      files.use(segment.startOffset, async (file) => {
+        const entry = entryOf(index);
+        const position = entry < 0 ? 0 : index.positionAt(entry);
+        const scanner = new RecordScanner(file, this.parts.partitionId, position, segment.sizeBytes, chunkBytes);
+        return this.walkFrom(segment, scanner, entry < 0 ? segment.startOffset : index.offsetAt(entry), visit);
+      });
+    let outcome = await attempt(await indexes.of(segment));
+    if (outcome === "misled") outcome = await attempt(await indexes.rebuild(segment));
+    if (outcome === "misled") throw this.damage(segment, 0, "no record where the log says one begins");
+    return outcome === "ended";
+  }
+
+  private async walkFrom(
+    segment: Segment,
+    scanner: RecordScanner,
+    firstOffset: number,
+    visit: (scanner: RecordScanner) => boolean,
+  ): Promise<Walk> {
+    let nextOffset = firstOffset;
+    let isFirst = true;
+    for (;;) {
+      const step = scanner.next();
+      if (step === "more") await scanner.fill();
+      else if (step === "end") return "ended";
+      else if (step === "record" && scanner.head.baseOffset === nextOffset) {
+        isFirst = false;
+        nextOffset += scanner.head.messageCount;
+        if (!visit(scanner)) return "stopped";
+      } else if (isFirst) return "misled";
+      else throw this.damage(segment, scanner.nextPosition, "no record of this log");
+    }
+  }
+
+  private asReadError(error: unknown): IggyError {
+    return error instanceof IggyError ? error : new ReadFailed(this.parts.log.directory, asError(error));
+  }
+
+  private damage(segment: Segment, position: number, fault: string): DamagedBatch {
+    return new DamagedBatch(this.parts.log.pathOf(segment), position, "batch", fault);
+  }
+}
+
+/** `misled`: the place that the index named holds no such record. */
+type Walk = "ended" | "stopped" | "misled";

@@ -1,0 +1,105 @@
+import { BATCH_HEADER_SIZE, MessageCursor, sliceBatch } from "@iggy/protocol";
+import type { ReadRequest, ReadResult } from "../contracts.js";
+
+export const EMPTY_RESULT: ReadResult = {
+  pieces: [],
+  bytes: 0,
+  messagesCount: 0,
+  firstOffset: undefined,
+  lastOffset: undefined,
+};
+
+/**
+ * Gathers the messages of one read from records that are offered in log order. A record that is wanted whole goes out by
+ * reference; one that is cut by the start, the count or the ceiling as a new header and a reference to its frames.
+ */
+export class Selection {
+  /** The next wanted offset. */
+  nextOffset: number;
+  private readonly ceilingOffset: number;
+  private readonly maxBytes: number;
+  private countLeft: number;
+  private readonly pieces: Uint8Array[] = [];
+  private bytes = 0;
+  private messagesCount = 0;
+  private firstOffset: number | undefined;
+
+  constructor(request: ReadRequest) {
+    this.nextOffset = request.startOffset;
+    this.ceilingOffset = request.ceilingOffset;
+    this.maxBytes = request.maxBytes;
+    this.countLeft = request.count;
+  }
+
+  get isEmpty(): boolean {
+    return this.messagesCount === 0;
+  }
+
+  get isFull(): boolean {
+    return this.countLeft <= 0 || this.nextOffset > this.ceilingOffset;
+  }
+
+  get bytesLeft(): number {
+    return this.maxBytes - this.bytes;
+  }
+
+  /** Offers the next record; false when nothing behind it is wanted. Records below the wanted offset are passed over. */
+  offer(record: Uint8Array, baseOffset: number, count: number): boolean {
+    if (this.isFull || baseOffset > this.ceilingOffset) return false;
+    const from = Math.max(0, this.nextOffset - baseOffset);
+    if (from >= count) return true;
+    const to = Math.min(count, this.ceilingOffset - baseOffset + 1, from + this.countLeft);
+    const taken = from === 0 && to === count ? this.takeWhole(record) : this.takePart(record, from, to);
+    const end = taken === "whole" ? to : from + taken;
+    if (end === from) return false;
+    this.firstOffset ??= baseOffset + from;
+    this.nextOffset = baseOffset + end;
+    this.messagesCount += end - from;
+    this.countLeft -= end - from;
+    return end === count && !this.isFull;
+  }
+
+  result(): ReadResult {
+    if (this.isEmpty) return EMPTY_RESULT;
+    const { pieces, bytes, messagesCount, firstOffset } = this;
+    return { pieces, bytes, messagesCount, firstOffset, lastOffset: this.nextOffset - 1 };
+  }
+
+  private takeWhole(record: Uint8Array): "whole" | number {
+    if (this.bytes + record.length > this.maxBytes) return this.takeFirstThatFit(record, 0, undefined);
+    this.pieces.push(record);
+    this.bytes += record.length;
+    return "whole";
+  }
+
+  private takePart(record: Uint8Array, from: number, to: number): number {
+    const slice = sliceBatch(record, 0, from, to);
+    const bytes = slice.header.length + slice.frames.length;
+    if (this.bytes + bytes > this.maxBytes) return this.takeFirstThatFit(record, from, to);
+    this.pieces.push(slice.header, slice.frames);
+    this.bytes += bytes;
+    return to - from;
+  }
+
+  /** Only the first record is cut for its size, to its first message at the least; later ones wait for the next read. */
+  private takeFirstThatFit(record: Uint8Array, from: number, to: number | undefined): number {
+    if (!this.isEmpty) return 0;
+    const cursor = new MessageCursor().records(record);
+    let index = 0;
+    let start = 0;
+    let end = from;
+    while (cursor.next() && (to === undefined || index < to)) {
+      if (index === from) start = cursor.frameOffset;
+      if (index >= from) {
+        const bytes = BATCH_HEADER_SIZE + cursor.frameEnd - start;
+        if (index > from && bytes > this.maxBytes) break;
+        end = index + 1;
+      }
+      index++;
+    }
+    const slice = sliceBatch(record, 0, from, end);
+    this.pieces.push(slice.header, slice.frames);
+    this.bytes += slice.header.length + slice.frames.length;
+    return end - from;
+  }
+}
