@@ -61,8 +61,9 @@ const sessionReplyPayload = (context: OperationContext, session: Session): Uint8
     serverVersion: context.config.serverVersion,
   });
 
-/** Ends the session that the prepare names, for its client or for the server. One that has ended already stays ended. */
-export const applyLogout = handler(logoutBody, (context, reason) => {
+/** Ends the session that the prepare names. One that has ended already stays ended. Only the server has other reasons. */
+export const applyLogout = handler(logoutBody, (context, asked) => {
+  const reason = context.actor === undefined ? asked : "logout";
   const session = context.state.sessions.get(context.prepare.client);
   if (session?.isLive === true && session.epoch === context.prepare.session) endSession(context, session, reason);
   return nothing;
