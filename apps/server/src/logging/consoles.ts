@@ -1,13 +1,14 @@
+import type { Environment } from "../config/index.js";
 import type { Console } from "./logging.js";
 
 /** Standard output. A closed pipe silences it instead of ending the process. */
-export function stdoutConsole(stream: NodeJS.WriteStream, environment: { readonly NO_COLOR?: string }): Console {
+export function stdoutConsole(stream: NodeJS.WriteStream, environment: Environment): Console {
   let isOpen = true;
   stream.on("error", () => (isOpen = false));
   const isTerminal = stream.isTTY;
   return {
     isTerminal,
-    hasColors: isTerminal && (environment.NO_COLOR ?? "") === "",
+    hasColors: isTerminal && (environment["NO_COLOR"] ?? "") === "",
     write: (text) => {
       if (isOpen) stream.write(text);
     },

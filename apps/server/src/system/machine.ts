@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import type { SettingsHost } from "../config/index.js";
+import type { Environment, SettingsHost } from "../config/index.js";
 import { isInContainer } from "./container.js";
 import { parseCoreList } from "./proc.js";
 
 /** The machine this process runs on, as the reading of its settings sees it. */
-export function thisMachine(environment: Readonly<Record<string, string | undefined>>): SettingsHost {
+export function thisMachine(environment: Environment): SettingsHost {
   return {
     readText,
     fileExists: existsSync,

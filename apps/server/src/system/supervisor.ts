@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import type { Environment } from "../config/index.js";
 
 /** Tells the supervisor of the process how it is doing. Every call returns at once and never fails. */
 export interface Supervisor {
@@ -13,8 +14,6 @@ export interface Supervisor {
   /** Delivers what was told, waiting a moment at most, and ends the watchdog. */
   close(): Promise<void>;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Longest wait for the last messages at the end of the process. */
 const CLOSE_WAIT_MILLIS = 1000;
