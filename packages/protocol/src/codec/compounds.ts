@@ -1,8 +1,9 @@
 import type { Codec, ValueOf } from "./codec.js";
 import { expectEnd } from "./codec.js";
+import { keysOf } from "./keys.js";
 import type { Reader } from "./reader.js";
 import { rowsOf } from "./rows.js";
-import type { Sample } from "./sample.js";
+import { pick, type Sample } from "./sample.js";
 import { WireError } from "./wire-error.js";
 
 // The package's one place of casts: a record of codecs becomes a record of their values.
@@ -11,31 +12,26 @@ export type StructOf<F> = { readonly [K in keyof F]: ValueOf<F[K]> };
 
 /** Fields one after another, in the order of the declaration. */
 export function struct<F extends Fields>(type: string, fields: F): Codec<StructOf<F>> {
-  const keys: readonly (keyof F & string)[] = Object.keys(fields);
-  const codecs = Object.values(fields);
-  const each = (visit: (key: keyof F & string, codec: Codec<unknown>) => void): void => {
-    for (let i = 0; i < keys.length; i++) visit(keys[i] as keyof F & string, codecs[i] as Codec<unknown>);
+  const entries = Object.entries(fields).map(([key, codec]) => ({ key: key as keyof F & string, codec }));
+  const gathered = (valueOf: (codec: Codec<unknown>) => unknown): StructOf<F> => {
+    const value: Record<string, unknown> = {};
+    for (const { key, codec } of entries) value[key] = valueOf(codec);
+    return value as StructOf<F>;
   };
   return {
     type,
-    minSize: codecs.reduce((sum, codec) => sum + codec.minSize, 0),
+    minSize: entries.reduce((sum, { codec }) => sum + codec.minSize, 0),
     size: (value) => {
       let size = 0;
-      each((key, codec) => (size += codec.size(value[key])));
+      for (const { key, codec } of entries) size += codec.size(value[key]);
       return size;
     },
-    write: (w, value) => each((key, codec) => codec.write(w, value[key])),
-    read: (r) => {
-      const value: Record<string, unknown> = {};
-      each((key, codec) => (value[key] = codec.read(r)));
-      return value as StructOf<F>;
+    write: (w, value) => {
+      for (const { key, codec } of entries) codec.write(w, value[key]);
     },
-    sample: (s) => {
-      const value: Record<string, unknown> = {};
-      each((key, codec) => (value[key] = codec.sample(s)));
-      return value as StructOf<F>;
-    },
-    rows: () => keys.flatMap((key, i) => rowsOf(key, codecs[i] as Codec<unknown>)),
+    read: (r) => gathered((codec) => codec.read(r)),
+    sample: (s) => gathered((codec) => codec.sample(s)),
+    rows: () => entries.flatMap(({ key, codec }) => rowsOf(key, codec)),
   };
 }
 
@@ -180,7 +176,7 @@ export function codeOf<N extends string>(
   base: Codec<number>,
   table: Readonly<Record<N, number>>,
 ): Codec<N> {
-  const names = Object.keys(table) as N[];
+  const names = keysOf(table);
   const byCode = new Map<number, N>(names.map((key) => [table[key], key]));
   return {
     ...mapped<number, N>(
@@ -191,7 +187,7 @@ export function codeOf<N extends string>(
         return found;
       },
       (value) => table[value],
-      (s) => names[s.integer(names.length - 1)] as N,
+      (s) => pick(s, names),
     ),
     type: `${base.type} ${what}`,
   };

@@ -5,7 +5,7 @@ export * from "./leaves.js";
 export { Reader } from "./reader.js";
 export { rowsOf } from "./rows.js";
 export * from "./rules.js";
-export type { Sample } from "./sample.js";
+export { pick, type Sample } from "./sample.js";
 export { compareUtf8, decodeUtf8, decodeUtf8Lossy, encodeUtf8, utf8Length } from "./text.js";
 export { WireError, type WireErrorKind } from "./wire-error.js";
 export { Writer } from "./writer.js";

@@ -1,6 +1,6 @@
 import type { Codec } from "./codec.js";
 import { expectEnd } from "./codec.js";
-import type { Sample } from "./sample.js";
+import { pick, type Sample } from "./sample.js";
 import { WireError } from "./wire-error.js";
 
 /** A rule over a value: the text of the violation, or undefined when the value keeps it. */
@@ -72,6 +72,6 @@ export function oneOf(what: string, base: Codec<number>, codes: readonly number[
       check(code, at);
       return code;
     },
-    sample: (s) => codes[s.integer(codes.length - 1)] ?? 0,
+    sample: (s) => pick(s, codes),
   };
 }

@@ -7,3 +7,10 @@ export interface Sample {
   text(minBytes: number, maxBytes: number): string;
   boolean(): boolean;
 }
+
+/** One of several values, of which there is at least one. */
+export function pick<T>(source: Sample, values: readonly T[]): T {
+  const value = values[source.integer(values.length - 1)];
+  if (value === undefined) throw new RangeError("nothing to pick from");
+  return value;
+}

@@ -1,3 +1,5 @@
+import { keysOf } from "../codec/keys.js";
+
 // The small code tables of the protocol. Names are those of its texts and JSON.
 
 /** Kinds of option values and of user-header keys and values. */
@@ -86,5 +88,5 @@ export type OptionScopeName = keyof typeof OptionScope;
 
 /** Name of a code in one of the tables above. */
 export function nameOf<N extends string>(table: Readonly<Record<N, number>>, code: number): N | undefined {
-  return (Object.keys(table) as N[]).find((name) => table[name] === code);
+  return keysOf(table).find((name) => table[name] === code);
 }

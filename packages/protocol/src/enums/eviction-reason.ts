@@ -1,3 +1,5 @@
+import { nameOf } from "./code-tables.js";
+
 /** Why a server ends a connection with an eviction frame. 0 is invalid. */
 export const EvictionReason = {
   Reserved: 0,
@@ -20,8 +22,4 @@ export const EvictionReason = {
 
 export type EvictionReasonName = keyof typeof EvictionReason;
 
-const names = new Map<number, EvictionReasonName>(
-  (Object.keys(EvictionReason) as EvictionReasonName[]).map((name) => [EvictionReason[name], name]),
-);
-
-export const evictionReasonName = (code: number): EvictionReasonName | undefined => names.get(code);
+export const evictionReasonName = (code: number): EvictionReasonName | undefined => nameOf(EvictionReason, code);

@@ -1,3 +1,5 @@
+import { nameOf } from "./code-tables.js";
+
 /** The command byte of a frame header: what kind of frame it is. */
 export const FrameCommand = {
   Reserved: 0,
@@ -41,8 +43,4 @@ export const FrameCommand = {
 
 export type FrameCommandName = keyof typeof FrameCommand;
 
-const names = new Map<number, FrameCommandName>(
-  (Object.keys(FrameCommand) as FrameCommandName[]).map((name) => [FrameCommand[name], name]),
-);
-
-export const frameCommandName = (code: number): FrameCommandName | undefined => names.get(code);
+export const frameCommandName = (code: number): FrameCommandName | undefined => nameOf(FrameCommand, code);

@@ -1,3 +1,4 @@
+import { keysOf } from "../codec/keys.js";
 import { ErrorCode, type ErrorEntry, errorEntry } from "./table.js";
 
 /**
@@ -113,9 +114,7 @@ const httpFields: Readonly<Record<string, readonly number[]>> = {
 const inverted = <V>(lists: Iterable<[V, readonly number[]]>): ReadonlyMap<number, V> =>
   new Map([...lists].flatMap(([value, codes]) => codes.map((code): [number, V] => [code, value])));
 
-const retryByCode = inverted<RetryClass>(
-  Object.entries(retryClasses).map(([retry, codes]): [RetryClass, readonly number[]] => [retry as RetryClass, codes]),
-);
+const retryByCode = inverted<RetryClass>(keysOf(retryClasses).map((retry) => [retry, retryClasses[retry]]));
 const statusByCode = inverted<number>(
   Object.entries(httpStatuses).map(([status, codes]): [number, readonly number[]] => [Number(status), codes]),
 );

@@ -1,4 +1,5 @@
 import { type Codec, decodeExact, encode, type ValueOf, WireError } from "../codec/index.js";
+import { keysOf } from "../codec/keys.js";
 import * as bodies from "./bodies.js";
 import { MetadataGroup, type MetadataGroupName, metadataGroupName } from "./groups.js";
 
@@ -48,11 +49,10 @@ export interface EncodedChange {
   readonly body: Uint8Array;
 }
 
-const nameByCode = new Map<number, MetadataChangeName>(
-  (Object.keys(kinds) as MetadataChangeName[]).map((name) => [kinds[name].code, name]),
-);
+export const metadataChangeNames: readonly MetadataChangeName[] = keysOf(kinds);
 
-export const metadataChangeNames = Object.keys(kinds) as readonly MetadataChangeName[];
+const nameByCode = new Map<number, MetadataChangeName>(metadataChangeNames.map((name) => [kinds[name].code, name]));
+
 export const metadataChangeName = (code: number): MetadataChangeName | undefined => nameByCode.get(code);
 export const metadataChangeCode = (name: MetadataChangeName): number => kinds[name].code;
 

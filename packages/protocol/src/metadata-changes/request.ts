@@ -3,6 +3,7 @@ import {
   decodeExact,
   list,
   optional,
+  pick,
   type Reader,
   type Sample,
   strictBool,
@@ -121,7 +122,7 @@ function toStart(mode: MetadataStart["mode"], cursor: MetadataCursor, token: Uin
 }
 
 function sampleStart(s: Sample): MetadataStart {
-  const mode = modeNames[s.integer(modeNames.length - 1)] ?? "earliest";
+  const mode = pick(s, modeNames);
   switch (mode) {
     case "after":
       return { mode, cursor: metadataCursor.sample(s) };

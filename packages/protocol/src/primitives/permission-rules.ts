@@ -1,3 +1,4 @@
+import { keysOf } from "../codec/keys.js";
 import type { GlobalPermissions, Permissions, StreamPermissions, TopicPermissions } from "./permissions.js";
 
 type Flag<T> = { [K in keyof T]: T[K] extends boolean ? K : never }[keyof T];
@@ -54,7 +55,7 @@ const rules = {
 
 export type Right = keyof typeof rules;
 
-export const rightNames = Object.keys(rules) as readonly Right[];
+export const rightNames: readonly Right[] = keysOf(rules);
 
 /**
  * Whether permissions grant a right, on a stream or a topic where the right has one. A user without permissions has
