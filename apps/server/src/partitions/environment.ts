@@ -28,8 +28,8 @@ export interface PartitionDescription {
   readonly createdView: number;
   /** Node ids that store the partition, in member order. */
   readonly members: readonly number[];
-  /** Sealed segments that end at or below this offset are to be deleted; 0 when none. */
-  readonly truncatedThrough: number;
+  /** Sealed segments that lie wholly below this offset are to be deleted; 0 when none. */
+  readonly truncatedBelow: number;
   /** Metadata op that began to delete this incarnation, when it is being deleted: the plane installs the final fence. */
   readonly endingOp?: number;
 }
@@ -98,6 +98,8 @@ export interface PartitionLimits {
   readonly maxMessageSizeBytes: number;
   /** Bytes of recent batches each partition keeps in memory for readers. */
   readonly residentBytesMax: number;
+  /** Offsets reserved ahead, so that a loss of power gives none twice. */
+  readonly offsetReservationLease: number;
 }
 
 export interface PartitionEnvironment {

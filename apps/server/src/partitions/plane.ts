@@ -32,6 +32,11 @@ export interface PartitionPlane {
   resolveSegments(address: PartitionAddress, incarnation: number, count: number): SegmentResolution;
 
   /**
+   * Opens every partition of the catalog and resolves when each serves or is fenced. Directories of partitions that
+   * metadata does not know are deleted when `removeUnknown` says so: never when metadata itself began anew.
+   */
+  start(options: { readonly removeUnknown: boolean }): Promise<void>;
+  /**
    * Makes local partitions equal to the catalog: creates and removes them, applies truncations, installs owners, retires
    * groups, fences what is ending. Called after each metadata commit with the topic that it touched, and without one for
    * everything. Returns at once; `settled` tells when the work is done.

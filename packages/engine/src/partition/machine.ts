@@ -354,6 +354,16 @@ export class PartitionMachine {
     return this.writers.has(client, session);
   }
 
+  /** Whether a group with this number owns something here: the partition itself, or stored offsets. */
+  hasGroupState(isWanted: (groupId: number) => boolean): boolean {
+    const isHeld = ([id]: readonly [number, unknown]): boolean => isWanted(id);
+    return (
+      this.owners.entries().some(isHeld) ||
+      this.offsets.entries("consumer_group").some(isHeld) ||
+      this.offsets.entries("external_group").some(isHeld)
+    );
+  }
+
   // Recovery.
 
   /** Offsets below this one may have been given to messages that a crash lost: they are not given again. */

@@ -1,0 +1,112 @@
+import { encodeGroupRetirement, encodeHistoryEnd, encodeOwner } from "@iggy/engine";
+import { Operation } from "@iggy/protocol";
+import type { GroupOwnerDecision, PartitionDescription } from "./environment.js";
+import type { PartitionGroup } from "./group.js";
+import type { JobList } from "./jobs.js";
+import type { LocalPartition } from "./local-partition.js";
+import type { TopicScope } from "./partition-table.js";
+import type { PartitionShard } from "./shard.js";
+
+/** A decision that could not be ordered is offered again after this long. */
+const RETRY_MILLIS = 1_000;
+
+/** Carries what metadata decided about an open partition into its log: owners, deleted groups, truncation, its end. */
+export class Alignment {
+  private readonly shard: PartitionShard;
+  private readonly jobs: JobList;
+  private readonly lookAgain: (scope: TopicScope) => void;
+
+  constructor(shard: PartitionShard, jobs: JobList, lookAgain: (scope: TopicScope) => void) {
+    this.shard = shard;
+    this.jobs = jobs;
+    this.lookAgain = lookAgain;
+  }
+
+  align(local: LocalPartition, group: PartitionGroup, description: PartitionDescription): void {
+    const { catalog } = this.shard.environment;
+    for (const decision of catalog.groupOwners(local.address)) this.install(local, group, decision);
+    this.retireGroups(local, group);
+    this.truncate(local, group, description.truncatedBelow - 1);
+    if (description.endingOp !== undefined) this.end(local, group, description.endingOp);
+    // A member may have to give the partition up, which ends its waiting reads before the next owner is installed.
+    group.recheckReaders();
+  }
+
+  private install(local: LocalPartition, group: PartitionGroup, decision: GroupOwnerDecision): void {
+    const { groupId, client, session, generation } = decision;
+    const installed = group.machine.owner(groupId);
+    // Without an owner nobody may act for the group, so there is nobody to fence out.
+    const isNeeded = installed === undefined ? client !== 0n : installed.generation < generation;
+    if (!isNeeded || local.installing.get(groupId) === generation) return;
+    local.installing.set(groupId, generation);
+    const body = encodeOwner({
+      incarnation: local.incarnation,
+      groupId,
+      owner: { client, session, generation },
+      metadataOp: generation,
+    });
+    this.order(local, group, Operation.InstallConsumerGroupOwner, body, () => {
+      if (local.installing.get(groupId) === generation) local.installing.delete(groupId);
+    });
+  }
+
+  /** A deleted group needs a record only where it left an owner or offsets. */
+  private retireGroups(local: LocalPartition, group: PartitionGroup): void {
+    if (local.isRetiringGroups) return;
+    const { streamId, topicId } = local.address;
+    const { catalog } = this.shard.environment;
+    const { nextGroupId, live } = catalog.groupIds(streamId, topicId);
+    const isLive = new Set(live);
+    const isLeftover = (id: number): boolean => id < nextGroupId && !isLive.has(id);
+    if (!group.machine.hasGroupState(isLeftover)) return;
+    local.isRetiringGroups = true;
+    const { incarnation } = local;
+    const body = encodeGroupRetirement({ incarnation, metadataOp: catalog.appliedOp, nextGroupId, live });
+    this.order(local, group, Operation.RetireConsumerGroupOwners, body, () => {
+      local.isRetiringGroups = false;
+    });
+  }
+
+  private end(local: LocalPartition, group: PartitionGroup, endingOp: number): void {
+    if (local.isEnding || group.machine.isEnded) return;
+    local.isEnding = true;
+    const body = encodeHistoryEnd(local.incarnation, endingOp);
+    this.order(local, group, Operation.TransitionPartitionHistory, body, () => {
+      local.isEnding = false;
+    });
+  }
+
+  private order(
+    local: LocalPartition,
+    group: PartitionGroup,
+    operation: number,
+    body: Uint8Array,
+    done: () => void,
+  ): void {
+    this.jobs.add(
+      group.order(operation, body).then((code) => {
+        done();
+        if (code !== 0 && !group.isClosed) this.retryLater(local);
+      }),
+    );
+  }
+
+  private truncate(local: LocalPartition, group: PartitionGroup, throughOffset: number): void {
+    const isDue = group.store.sealedSegments.some(({ endOffset }) => endOffset <= throughOffset);
+    if (!isDue || local.isTruncating) return;
+    local.isTruncating = true;
+    this.jobs.add(
+      group.deleteSegments(throughOffset).then((isDone) => {
+        local.isTruncating = false;
+        if (!isDone && !group.isClosed) this.retryLater(local);
+      }),
+    );
+  }
+
+  private retryLater(local: LocalPartition): void {
+    const { waits } = this.shard;
+    waits.at(waits.nowMillis + RETRY_MILLIS, () => {
+      this.lookAgain(local.address);
+    });
+  }
+}

@@ -1,0 +1,399 @@
+import type { Prepare, Replica } from "@iggy/consensus";
+import {
+  type Applied,
+  type Caller,
+  type CommitOnRead,
+  type CorruptHistoryError,
+  type OffsetChange,
+  type OffsetKey,
+  type PartitionMachine,
+  SEGMENTS_PER_PASS,
+  WatchList,
+} from "@iggy/engine";
+import { ErrorCode, Operation } from "@iggy/protocol";
+import type { PartitionStore, ReadResult } from "@iggy/storage";
+import type { ClientRequest } from "../request.js";
+import type { PartitionAddress } from "./address.js";
+import { Checkpoints } from "./checkpoints.js";
+import { ClientWork, type WriteContext } from "./client-work.js";
+import type { DeleteOffsetCommand, SendCommand, StoreOffsetCommand } from "./commands.js";
+import type { PartitionLog } from "./environment.js";
+import { checkIncomingBatch } from "./incoming-batch.js";
+import { InstallWaits } from "./install-waits.js";
+import { storedKinds } from "./offset-kinds.js";
+import { CommitOnReadWork, OffsetWork } from "./offset-works.js";
+import { checkOwner, isInstallPending, type OwnerCheck } from "./owner-check.js";
+import type { PartitionStats } from "./plane.js";
+import { SendWork } from "./send-work.js";
+import { ServerWork } from "./server-work.js";
+import type { PartitionShard } from "./shard.js";
+import { WritePipeline } from "./write-pipeline.js";
+
+export interface GroupParts {
+  readonly address: PartitionAddress;
+  readonly machine: PartitionMachine;
+  readonly replica: Replica;
+  readonly store: PartitionStore;
+  readonly shard: PartitionShard;
+  readonly log: PartitionLog;
+  readonly isDurable: boolean;
+  /** Operation that the last checkpoint covers, 0 for none. */
+  readonly checkpointOp: number;
+}
+
+/** A read that found nothing to give. */
+const nothing: ReadResult = {
+  pieces: [],
+  bytes: 0,
+  messagesCount: 0,
+  firstOffset: undefined,
+  lastOffset: undefined,
+};
+
+/**
+ * One partition on this node: its replica, its state machine and its files behind one door. Everything that happens to
+ * the partition happens here, in one thread, in order.
+ */
+export class PartitionGroup {
+  readonly address: PartitionAddress;
+  readonly machine: PartitionMachine;
+  readonly replica: Replica;
+  readonly store: PartitionStore;
+  readonly checkpoints: Checkpoints;
+  /** Readers that wait for the partition to grow; each is called when it may have what it waits for, or must look again. */
+  readonly watches = new WatchList<() => void>();
+  readonly installs: InstallWaits;
+  private readonly shard: PartitionShard;
+  private readonly log: PartitionLog;
+  private readonly pipeline: WritePipeline;
+  private readonly context: WriteContext;
+  /** Bytes committed since the partition was opened. */
+  private committedBytes = 0;
+  private closedWith = 0;
+  private isOutOfSpace = false;
+  /** The final fence is ordered: what comes now has to come again when metadata has settled. */
+  private isEnding = false;
+
+  constructor(parts: GroupParts) {
+    const { address, machine, replica, store, shard, log, isDurable, checkpointOp } = parts;
+    this.address = address;
+    this.machine = machine;
+    this.replica = replica;
+    this.store = store;
+    this.shard = shard;
+    this.log = log;
+    this.checkpoints = new Checkpoints(machine, store, shard, log, checkpointOp);
+    this.installs = new InstallWaits(shard);
+    this.pipeline = new WritePipeline({
+      replica,
+      machine,
+      store,
+      clock: shard.environment.clock,
+      isDurable,
+      onApplied: (prepare, applied) => {
+        this.applied(prepare, applied);
+      },
+      onSettled: () => {
+        this.wake();
+        this.checkpoints.takeWhenDue();
+      },
+      onJournalFull: () => {
+        this.checkpoints.takeWhenDue(true);
+      },
+      onCorrupt: (error) => {
+        this.fail(error);
+      },
+    });
+    this.context = {
+      machine,
+      replica,
+      isSingle: replica.identity.members.length === 1,
+      attach: (request) => this.pipeline.attach(request),
+    };
+  }
+
+  get incarnation(): number {
+    return this.machine.facts.incarnation;
+  }
+
+  /** It failed or is gone: nothing of it is served any more. */
+  get isClosed(): boolean {
+    return this.closedWith !== 0;
+  }
+
+  get bytesSum(): number {
+    return this.committedBytes;
+  }
+
+  get stats(): PartitionStats {
+    const { messagesCount, sizeBytes, segmentsCount } = this.store.counters;
+    return { messagesCount, sizeBytes, segmentsCount, currentOffset: this.machine.currentOffset };
+  }
+
+  // Fences.
+
+  /** 0, or why no request of this incarnation is served now. Owners are checked apart. */
+  fence(incarnation: number): number {
+    const history = this.machine.historyFence(incarnation);
+    if (history !== 0) return history;
+    if (this.closedWith !== 0) return this.closedWith;
+    if (this.shard.isDraining) return ErrorCode.TransientNotAccepted;
+    return this.replica.isPrimary ? 0 : ErrorCode.NotPrimary;
+  }
+
+  private writeFence(incarnation: number): number {
+    const code = this.fence(incarnation);
+    return code === 0 && this.isEnding ? ErrorCode.LifecycleBusy : code;
+  }
+
+  owner(key: OffsetKey, caller: Caller, generation: number): OwnerCheck {
+    return checkOwner(this.machine, this.decision(key), key, caller, generation);
+  }
+
+  private decision(key: OffsetKey) {
+    if (key.kind !== "consumer_group") return undefined;
+    return this.shard.environment.catalog.groupOwner(this.address, key.id);
+  }
+
+  // Writes.
+
+  send(request: ClientRequest, command: SendCommand): void {
+    const code =
+      this.writeFence(request.partitionIncarnation) ||
+      (request.ownerGeneration === 0 ? 0 : ErrorCode.ConsumerGroupPartitionNotOwned);
+    if (code !== 0) {
+      request.deny(code);
+      return;
+    }
+    const facts = checkIncomingBatch(command.batch, command.messagesCount);
+    if (typeof facts === "number") request.deny(facts);
+    else this.pipeline.submit(new SendWork(this.context, request, command.batch, facts, command.partitionNamed));
+  }
+
+  storeOffset(request: ClientRequest, command: StoreOffsetCommand): void {
+    // A larger number lies behind every end; an external group's offset must still be exact.
+    if (command.offset > BigInt(Number.MAX_SAFE_INTEGER)) {
+      request.deny(this.writeFence(request.partitionIncarnation) || ErrorCode.InvalidOffset);
+    } else this.writeOffset(request, command, Number(command.offset));
+  }
+
+  deleteOffset(request: ClientRequest, command: DeleteOffsetCommand): void {
+    this.writeOffset(request, command, undefined);
+  }
+
+  private writeOffset(request: ClientRequest, command: DeleteOffsetCommand, offset: number | undefined): void {
+    const code = this.writeFence(request.partitionIncarnation);
+    if (code !== 0) {
+      request.deny(code);
+      return;
+    }
+    const { consumer, ack } = command;
+    if (isInstallPending(this.machine, this.decision(consumer), consumer, request, request.ownerGeneration)) {
+      const wait = this.installs.add(
+        () => {
+          this.writeOffset(request, command, offset);
+        },
+        () => {
+          request.deny(ErrorCode.TransientNotAccepted);
+        },
+      );
+      if (wait === undefined) request.deny(ErrorCode.TransientNotAccepted);
+      return;
+    }
+    this.pipeline.submit(new OffsetWork(this.context, request, consumer, offset, ack));
+  }
+
+  /**
+   * Stores the offset that a read returned, as part of the read. Gives 0 when it is stored or need not be, else the code
+   * that refuses the read; nothing is stored then.
+   */
+  commitOnRead(read: CommitOnRead, ownerGeneration: number): number {
+    const decision = this.machine.admitCommitOnRead(read);
+    if (decision === "unchanged") return 0;
+    if (decision !== "store") return decision.code;
+    const { key, lastOffset } = read;
+    // An explicit write of the key that still waits to be ordered decides first, so this read can't know its outcome.
+    const isContended = this.pipeline.isQueued(
+      (work) => work instanceof OffsetWork && work.key.kind === key.kind && work.key.id === key.id,
+    );
+    if (isContended || !this.pipeline.hasRoom) return ErrorCode.TransientNotAccepted;
+    this.pipeline.submit(new CommitOnReadWork(this.machine, key, lastOffset, ownerGeneration));
+    return 0;
+  }
+
+  /** Orders a decision of the server; gives 0 once it is committed, else why it is not. */
+  order(operation: number, body: Uint8Array): Promise<number> {
+    const isEnd = operation === Operation.TransitionPartitionHistory;
+    if (isEnd) this.isEnding = true;
+    return new Promise((resolve) => {
+      const settle = (code: number): void => {
+        if (isEnd) this.isEnding = false;
+        resolve(code);
+      };
+      this.pipeline.submit(new ServerWork(this.machine, operation, body, settle));
+    });
+  }
+
+  // Reads.
+
+  /**
+   * Reads committed messages from an offset on, at once when they are in memory. Undefined when the disk has no room for
+   * one more read now.
+   */
+  read(startOffset: number, count: number, maxBytes: number): ReadResult | Promise<ReadResult> | undefined {
+    const ceilingOffset = this.machine.nextOffset - 1;
+    if (startOffset > ceilingOffset || count === 0) return nothing;
+    const request = { startOffset, ceilingOffset, count, maxBytes };
+    if (startOffset >= this.store.residentFrom) return this.store.read(request);
+    return this.shard.diskReads.run(maxBytes, () => this.store.read(request));
+  }
+
+  // What commits.
+
+  journaled(op: number): void {
+    if (this.isOutOfSpace) {
+      this.isOutOfSpace = false;
+      this.log.info({}, "the disk has room again: writes are taken");
+    }
+    this.pipeline.journaled(op);
+  }
+
+  /** The disk is full: what it refused never happened, and later writes may succeed. */
+  rejected(fromOp: number, error: Error): void {
+    if (!this.isOutOfSpace) this.log.error({ err: error }, "the disk is full: writes are refused until it has room");
+    this.isOutOfSpace = true;
+    this.pipeline.rejected(fromOp);
+  }
+
+  /** The disk failed under this partition, or its log contradicts itself: it serves nothing until it is opened anew. */
+  fail(error: Error | CorruptHistoryError): void {
+    if (this.closedWith !== 0) return;
+    this.log.error({ err: error }, "the partition failed and is fenced until the next start");
+    this.close(ErrorCode.HistoryUnavailable);
+  }
+
+  private applied(prepare: Prepare, applied: Applied): void {
+    if (applied.messagesCount > 0) this.committedBytes += prepare.body.length;
+    for (const change of applied.offsetChanges) this.writeOffsetFile(change);
+    if (applied.installedGroup !== undefined) this.installed();
+    if (applied.drainedGroup !== undefined) {
+      this.shard.environment.events.groupDrained(this.address, applied.drainedGroup);
+    }
+    if (prepare.operation === Operation.TransitionPartitionHistory) {
+      this.recheckReaders();
+      this.shard.environment.events.historyEnded(this.address, this.incarnation);
+    }
+  }
+
+  /** The journal bridges the time until the file is written, so nobody waits for it. */
+  private writeOffsetFile({ kind, id, offset }: OffsetChange): void {
+    const written =
+      offset === undefined
+        ? this.store.deleteOffset(storedKinds[kind], id, false)
+        : this.store.storeOffset(storedKinds[kind], id, offset, false);
+    written.catch((error: unknown) => {
+      this.log.warn({ err: error }, "an offset file could not be written");
+    });
+  }
+
+  /** After a crash that lost messages: consumers go on at the end of what is left. */
+  pullBackOffsets(): void {
+    const changes = this.machine.pullBackOffsets();
+    for (const change of changes) this.writeOffsetFile(change);
+    if (changes.length > 0) {
+      this.log.warn(
+        { changes: changes.slice(0, 10) },
+        "stored offsets lay behind the end of the log and were moved back",
+      );
+    }
+  }
+
+  private installed(): void {
+    this.installs.wake();
+    this.recheckReaders();
+  }
+
+  private wake(): void {
+    for (const look of this.watches.advance(this.machine.nextOffset, this.committedBytes)) look();
+  }
+
+  /** Fences or owners changed: everybody that waits looks again, and waits on or ends. */
+  recheckReaders(): void {
+    for (const look of this.watches.clear()) look();
+  }
+
+  // What goes.
+
+  /**
+   * Deletes sealed segments that end at or below an offset. False when some could not go now; the next pass tries again.
+   */
+  async deleteSegments(throughOffset: number): Promise<boolean> {
+    try {
+      while (!this.isClosed && this.hasSealedThrough(throughOffset)) {
+        const deleted = await this.shard.fileTasks.run(() =>
+          this.store.deleteSegmentsThrough(throughOffset, SEGMENTS_PER_PASS),
+        );
+        if (deleted > 0) continue;
+        // The journal still refers to the segment: a checkpoint lets it go.
+        if (!this.store.checkpointDue) return false;
+        await this.checkpoints.take();
+        if (this.isJournalStillBusy()) return false;
+      }
+      return true;
+    } catch (error) {
+      this.log.error({ err: error }, "segments could not be deleted");
+      return false;
+    }
+  }
+
+  private isJournalStillBusy(): boolean {
+    return this.store.checkpointDue;
+  }
+
+  private hasSealedThrough(offset: number): boolean {
+    const oldest = this.store.sealedSegments[0];
+    return oldest !== undefined && oldest.endOffset <= offset;
+  }
+
+  // The end.
+
+  /** Serves nothing any more: what waits or is queued is refused with the code. */
+  close(code: number): void {
+    if (this.closedWith !== 0) return;
+    this.closedWith = code;
+    this.pipeline.close(code);
+    this.installs.wake();
+    this.recheckReaders();
+  }
+
+  /** Refuses what waits with 58; what is ordered still commits. */
+  drain(): void {
+    this.pipeline.drainOff(ErrorCode.TransientNotAccepted);
+    this.installs.wake();
+    this.recheckReaders();
+  }
+
+  /** Whether the session wrote here or is about to, so that its end must go through the log. */
+  isWriter(client: bigint, session: number): boolean {
+    if (this.machine.hasWriter(client, session)) return true;
+    return this.pipeline.isQueued((work) => work instanceof ClientWork && work.isFrom(client, session));
+  }
+
+  /** Writes everything that was acknowledged to stable storage and closes the files. */
+  async shutDown(): Promise<void> {
+    try {
+      await this.store.flush();
+      await this.checkpoints.take();
+    } catch (error) {
+      this.log.error({ err: error }, "the partition could not be flushed");
+    }
+    this.close(ErrorCode.TransientNotAccepted);
+    await this.closeFiles();
+  }
+
+  /** Closes the files of a group that is closed. */
+  async closeFiles(): Promise<void> {
+    await this.checkpoints.settled();
+    await this.store.close();
+  }
+}

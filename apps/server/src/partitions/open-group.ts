@@ -1,0 +1,128 @@
+import { Replica } from "@iggy/consensus";
+import { CorruptHistoryError, PartitionMachine, type PartitionPrepare } from "@iggy/engine";
+import { PrepareHeader, storedChecksum } from "@iggy/protocol";
+import type { JournalEntry, OpenedPartition, RecoveredPartition } from "@iggy/storage";
+import { namespaceOf } from "./address.js";
+import type { PartitionDescription, PartitionLog, TopicPolicy } from "./environment.js";
+import { PartitionGroup } from "./group.js";
+import { machineKinds } from "./offset-kinds.js";
+import type { PartitionStorage } from "./partition-storage.js";
+import { partitionSealer } from "./prepare-sealer.js";
+import type { PartitionShard } from "./shard.js";
+
+/**
+ * Opens a partition on this node and brings its state machine to where its log ends. Throws `PartitionFenced` when the
+ * files must not be served, `CorruptHistoryError` when the log contradicts itself.
+ */
+export async function openGroup(
+  shard: PartitionShard,
+  storage: PartitionStorage,
+  description: PartitionDescription,
+  policy: TopicPolicy,
+  log: PartitionLog,
+): Promise<PartitionGroup> {
+  const { limits } = shard.environment;
+  const { address, incarnation } = description;
+  const isDurable = policy.persistMessages || policy.persistOffsets;
+  // The store reports to the group, which only exists once the store is recovered; nothing is reported before.
+  let group: PartitionGroup | undefined;
+  const opened = await storage.open({
+    ...address,
+    incarnation,
+    createdView: description.createdView,
+    retryCapacity: limits.dedupClientsMax,
+    segmentSizeBytes: policy.segmentSizeBytes,
+    preallocate: policy.preallocateSegments,
+    persisted: isDurable,
+    validateChecksums: limits.validateChecksum,
+    journalBytesMax: limits.walBytesMax,
+    residentBytesMax: limits.residentBytesMax,
+    offsetReservationLease: limits.offsetReservationLease,
+    onJournaled: (op) => group?.journaled(op),
+    onRejected: (fromOp, error) => group?.rejected(fromOp, error),
+    onFailed: (error) => group?.fail(error),
+    onWarning: (message) => {
+      log.warn({}, message);
+    },
+  });
+  try {
+    group = recover(shard, opened, description, isDurable, log);
+  } catch (error) {
+    await opened.store.close();
+    throw error;
+  }
+  return group;
+}
+
+function recover(
+  shard: PartitionShard,
+  { store, recovered }: OpenedPartition,
+  description: PartitionDescription,
+  isDurable: boolean,
+  log: PartitionLog,
+): PartitionGroup {
+  const { limits, cluster, replica: node } = shard.environment;
+  const { address, incarnation, members } = description;
+  const machine = new PartitionMachine(
+    { ...address, incarnation },
+    { retryCapacity: limits.dedupClientsMax, consumerOffsetsMax: limits.consumerOffsetsMax },
+  );
+  replay(machine, recovered);
+  const { frontier, checkpoint } = recovered;
+  const checkpointOp = checkpoint?.op ?? 0;
+  const replica = new Replica(
+    {
+      group: BigInt(namespaceOf(address)),
+      cluster,
+      replica: node,
+      members,
+      pipelineDepth: limits.prepareQueueDepth,
+      retryCapacity: limits.dedupClientsMax,
+    },
+    {
+      view: Math.max(frontier.view, description.createdView),
+      logView: frontier.logView,
+      op: machine.appliedOp,
+      headChecksum: machine.checksum,
+      commit: machine.appliedOp,
+      timestampMicros: recovered.lastTimestampMicros,
+    },
+    partitionSealer,
+  );
+  store.commit(machine.appliedOp);
+  const group = new PartitionGroup({ address, machine, replica, store, shard, log, isDurable, checkpointOp });
+  // With one member nobody else knows more, so what a crash took away is gone.
+  if (members.length === 1) group.pullBackOffsets();
+  return group;
+}
+
+/** Checkpoint, then offset files, then the log behind the checkpoint: each knows what came after the one before. */
+function replay(machine: PartitionMachine, recovered: RecoveredPartition): void {
+  const { checkpoint, offsets, entries } = recovered;
+  if (checkpoint !== undefined) {
+    machine.restore(checkpoint.state);
+    if (machine.appliedOp !== checkpoint.op) {
+      throw new CorruptHistoryError(`the checkpoint at operation ${checkpoint.op} holds state of ${machine.appliedOp}`);
+    }
+  }
+  for (const { kind, id, offset } of offsets) machine.offsets.set({ kind: machineKinds[kind], id }, offset);
+  for (const { entry } of entries) machine.commit(prepareOf(entry));
+  machine.reserveOffsetsBelow(recovered.nextOffset);
+}
+
+function prepareOf({ header, body }: JournalEntry): PartitionPrepare {
+  const view = new PrepareHeader().at(header);
+  return {
+    op: view.op,
+    view: view.view,
+    timestampMicros: view.timestamp,
+    checksum: storedChecksum(header),
+    operation: view.operation,
+    client: view.client,
+    session: view.session,
+    request: view.request,
+    requestChecksum: view.requestChecksum,
+    body,
+    retryCapacity: view.retryCapacity,
+  };
+}

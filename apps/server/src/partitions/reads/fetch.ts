@@ -1,0 +1,293 @@
+import { ErrorCode, FETCH_REPLY_MARGIN_MICROS } from "@iggy/protocol";
+import type { ReadResult } from "@iggy/storage";
+import type { ClientRequest } from "../../request.js";
+import type { FetchCommand, FetchTarget } from "../commands.js";
+import type { PartitionGroup } from "../group.js";
+import type { InstallWait } from "../install-waits.js";
+import { fetchReplyHead, type FetchSectionHead } from "../reply-heads.js";
+import type { PartitionShard } from "../shard.js";
+import { OpenTarget } from "./fetch-target.js";
+import { ParkingPlace } from "./parked.js";
+import { readFailureCode } from "./read-failure.js";
+
+/** A partition of the request: open to be read, or refused with a code. */
+type Part = OpenTarget | { readonly partitionId: number; readonly code: number };
+
+/** Finds the partition of a target, or the code that its section carries. */
+export type TargetLookup = (target: FetchTarget) => PartitionGroup | number;
+
+/**
+ * A grouped read: waits until all its partitions together hold enough, then reads them in the order of the request, out
+ * of one budget of messages and bytes. What is wrong with one partition is said in its section and spoils no other.
+ */
+export class Fetch {
+  private readonly shard: PartitionShard;
+  private readonly request: ClientRequest;
+  private readonly command: FetchCommand;
+  private readonly maxBytes: number;
+  private readonly waitUntilMillis: number;
+  /** No partition is read after this. */
+  private readonly readByMillis: number;
+  private parts: Part[] = [];
+  private isWaitOver: boolean;
+  private isAnswered = false;
+  private isServing = false;
+  private isCancelled = false;
+  private isCancellable = false;
+  private hasStored = false;
+  private place: ParkingPlace | undefined;
+  private installWait: InstallWait | undefined;
+
+  constructor(shard: PartitionShard, request: ClientRequest, command: FetchCommand) {
+    const { limits } = shard.environment;
+    const now = shard.waits.nowMillis;
+    const { wait } = command;
+    this.shard = shard;
+    this.request = request;
+    this.command = command;
+    this.maxBytes = Math.min(wait.maxBytes, limits.deferredPollMaxReadBytes);
+    const waitMicros = Math.min(wait.waitMicros, limits.deferredPollMaxWaitMicros);
+    this.waitUntilMillis = now + waitMicros / 1000;
+    this.readByMillis = now + (wait.requestTimeoutMicros - 2 * FETCH_REPLY_MARGIN_MICROS) / 1000;
+    this.isWaitOver = waitMicros === 0;
+  }
+
+  start(lookup: TargetLookup): void {
+    const { command, request } = this;
+    const parts: Part[] = [];
+    for (const target of command.targets) {
+      const { partitionId } = target;
+      const group = lookup(target);
+      if (typeof group === "number") {
+        parts.push({ partitionId, code: group });
+        continue;
+      }
+      const code = group.fence(target.incarnation);
+      const owner = group.owner(command.consumer, request, target.ownerGeneration);
+      if (code !== 0) parts.push({ partitionId, code });
+      else if (owner.kind === "allowed") {
+        parts.push(new OpenTarget(group, target, command.consumer, owner.generation, command.count));
+      } else if (owner.kind === "refused") parts.push({ partitionId, code: owner.code });
+      else if (this.awaitInstall(group, lookup)) return;
+      else parts.push({ partitionId, code: ErrorCode.TransientNotAccepted });
+    }
+    this.parts = parts;
+    this.proceed();
+  }
+
+  /** Starts over once the owner is installed; a partition whose owner never comes is refused with 58. */
+  private awaitInstall(group: PartitionGroup, lookup: TargetLookup): boolean {
+    const retry = (): void => {
+      this.installWait = undefined;
+      this.start(lookup);
+    };
+    const giveUp = (): void => {
+      this.installWait = undefined;
+      this.start((target) => {
+        const found = lookup(target);
+        return found === group ? ErrorCode.TransientNotAccepted : found;
+      });
+    };
+    this.installWait = group.installs.add(retry, giveUp);
+    if (this.installWait !== undefined) this.makeCancellable();
+    return this.installWait !== undefined;
+  }
+
+  private get open(): OpenTarget[] {
+    return this.parts.filter((part) => part instanceof OpenTarget);
+  }
+
+  /** Serves when there is enough, when a partition failed or when the wait is over; else waits on. */
+  private proceed(): void {
+    const open = this.open;
+    const available = open.reduce((sum, target) => sum + target.available, 0);
+    const { minCount } = this.command.wait;
+    if (this.isWaitOver || available >= minCount || open.length < this.parts.length) void this.serve();
+    else if (available === 0) this.park(open, minCount, this.maxBytes);
+    else {
+      // Fewer messages than wanted are there; they may fill the reply all the same.
+      void this.measure(open).then((bytes) => {
+        if (this.isAnswered) return;
+        if (bytes >= this.maxBytes) void this.serve();
+        else this.park(open, minCount - available, this.maxBytes - bytes);
+      });
+    }
+  }
+
+  /** Bytes that a reply would take now, or its whole budget when a partition has more than fits. */
+  private async measure(open: readonly OpenTarget[]): Promise<number> {
+    let bytes = 0;
+    for (const target of open) {
+      if (target.available === 0) continue;
+      const end = target.group.machine.nextOffset;
+      const limit = Math.min(target.maxBytes, this.maxBytes - bytes);
+      const result = await this.read(target, this.command.count, limit);
+      if (typeof result === "number") continue;
+      bytes += result.bytes;
+      if (bytes >= this.maxBytes || (result.lastOffset ?? end) < end - 1) return this.maxBytes;
+    }
+    return bytes;
+  }
+
+  private park(open: readonly OpenTarget[], missingMessages: number, missingBytes: number): void {
+    this.place ??= ParkingPlace.take(this.shard, this.request.client, this.waitUntilMillis, () => {
+      this.isWaitOver = true;
+      this.look();
+    });
+    if (this.place === undefined) {
+      this.deny(ErrorCode.DeferredPollCapacityExceeded);
+      return;
+    }
+    this.makeCancellable();
+    // While no partition grew by its share of what is missing, all together did not grow by the whole.
+    const messages = Math.max(1, Math.ceil(missingMessages / open.length));
+    const bytes = Math.max(1, Math.ceil(missingBytes / open.length));
+    for (const target of open) {
+      target.watchGrowth(messages, bytes, () => {
+        this.look();
+      });
+    }
+  }
+
+  /** Woken by growth, by the end of the wait, or because fences may have changed. */
+  private look(): void {
+    this.unwatch();
+    const code = this.recheckCaller();
+    if (code !== 0) {
+      this.deny(code);
+      return;
+    }
+    this.recheckParts();
+    this.proceed();
+  }
+
+  private recheckParts(): void {
+    this.parts = this.parts.map((part) => {
+      if (!(part instanceof OpenTarget)) return part;
+      const code = part.recheck(this.request);
+      return code === 0 ? part : { partitionId: part.partitionId, code };
+    });
+  }
+
+  private recheckCaller(): number {
+    const { catalog } = this.shard.environment;
+    const { client, session, userId } = this.request;
+    if (!catalog.isSessionLive(client, session)) return ErrorCode.StaleClient;
+    const { streamId, topicId } = this.command;
+    return catalog.mayPoll(userId, streamId, topicId) ? 0 : ErrorCode.Unauthorized;
+  }
+
+  private async serve(): Promise<void> {
+    this.isServing = true;
+    const sections: FetchSectionHead[] = [];
+    const pieces: Uint8Array[] = [];
+    let countLeft = this.command.count;
+    let bytes = 0;
+    for (const part of this.parts) {
+      if (!(part instanceof OpenTarget)) {
+        sections.push(part);
+        continue;
+      }
+      if (this.shard.waits.nowMillis > this.readByMillis) break;
+      const { currentOffset } = part.group.machine;
+      const budget = Math.min(part.maxBytes, this.maxBytes - bytes);
+      const pending = budget <= 0 ? empty : this.read(part, countLeft, budget);
+      let result = pending instanceof Promise ? await pending : pending;
+      if (this.isAnswered) return;
+      if (pending instanceof Promise) {
+        const lost = this.recheckCaller();
+        if (lost !== 0) {
+          this.deny(lost);
+          return;
+        }
+        const code = part.recheck(this.request);
+        if (code !== 0) result = code;
+        else if (this.isCancelled && !this.hasStored) break;
+      }
+      if (typeof result !== "number" && result.bytes > budget && bytes > 0) {
+        // A single message above the limit goes out only alone in its reply.
+        result = result.bytes > part.maxBytes ? ErrorCode.InvalidSizeBytes : empty;
+      }
+      if (typeof result !== "number") result = this.commit(part, result);
+      if (typeof result === "number") {
+        sections.push({ partitionId: part.partitionId, code: result });
+        continue;
+      }
+      sections.push(part.section(result, currentOffset, this.shard.environment.catalog.appliedOp));
+      pieces.push(...result.pieces);
+      countLeft -= result.messagesCount;
+      bytes += result.bytes;
+    }
+    if (this.isCancelled && !this.hasStored) this.deny(ErrorCode.TransientNotAccepted);
+    else this.answer([fetchReplyHead(sections), ...pieces]);
+  }
+
+  /** Stores the offset of what was read, when the fetch commits; a refused store gives nothing of the partition. */
+  private commit(part: OpenTarget, result: ReadResult): ReadResult | number {
+    const { lastOffset } = result;
+    if (lastOffset === undefined) return result;
+    if (this.command.autoCommit) {
+      const code = part.commit(lastOffset);
+      if (code !== 0) return code;
+      this.hasStored = true;
+    }
+    part.served(lastOffset);
+    return result;
+  }
+
+  /** Messages, or the code of the section. */
+  private read(
+    target: OpenTarget,
+    count: number,
+    maxBytes: number,
+  ): ReadResult | number | Promise<ReadResult | number> {
+    const result = target.group.read(target.startOffset, count, maxBytes);
+    if (result === undefined) return ErrorCode.TransientNotAccepted;
+    if (!(result instanceof Promise)) return result;
+    this.makeCancellable();
+    return result.catch((error: unknown) => {
+      this.shard.environment.log.error({ err: error, partition: target.group.address }, "a read failed");
+      return readFailureCode(error);
+    });
+  }
+
+  private makeCancellable(): void {
+    if (this.isCancellable) return;
+    this.isCancellable = true;
+    this.request.onCancel(() => {
+      this.isCancelled = true;
+      // A read that is being served ends by itself: what it stored before must reach the client.
+      if (!this.isServing) this.deny(ErrorCode.TransientNotAccepted);
+    });
+  }
+
+  private deny(code: number): void {
+    if (this.isAnswered) return;
+    this.finish();
+    this.request.deny(code);
+  }
+
+  private answer(body: readonly Uint8Array[]): void {
+    this.finish();
+    this.request.ok(body);
+  }
+
+  private finish(): void {
+    this.isAnswered = true;
+    this.unwatch();
+    this.installWait?.cancel();
+    this.place?.leave();
+  }
+
+  private unwatch(): void {
+    for (const target of this.open) target.unwatch();
+  }
+}
+
+const empty: ReadResult = {
+  pieces: [],
+  bytes: 0,
+  messagesCount: 0,
+  firstOffset: undefined,
+  lastOffset: undefined,
+};

@@ -1,0 +1,45 @@
+import type { Proposal } from "@iggy/consensus";
+import type { BatchFacts } from "@iggy/engine";
+import { Operation, stampBatch } from "@iggy/protocol";
+import type { ClientRequest } from "../request.js";
+import { ClientWork, type WriteContext } from "./client-work.js";
+import { answerWithoutOrdering } from "./committed-replies.js";
+import { detachedFromLargeBuffer } from "./incoming-batch.js";
+
+/** A batch to append. */
+export class SendWork extends ClientWork {
+  private readonly batch: Uint8Array;
+  private readonly facts: BatchFacts;
+  private readonly partitionNamed: boolean;
+
+  constructor(
+    context: WriteContext,
+    request: ClientRequest,
+    batch: Uint8Array,
+    facts: BatchFacts,
+    partitionNamed: boolean,
+  ) {
+    super(context, request);
+    this.batch = batch;
+    this.facts = facts;
+    this.partitionNamed = partitionNamed;
+  }
+
+  admit(timestampMicros: number): Proposal | undefined {
+    if (this.isFenced()) return undefined;
+    const { machine } = this.context;
+    const admission = machine.admitSend(this.request, this.facts, this.partitionNamed, timestampMicros);
+    if (answerWithoutOrdering(this.request, admission, this.answering)) return undefined;
+    const batch = detachedFromLargeBuffer(this.batch);
+    stampBatch(batch, 0, {
+      partitionId: machine.facts.partitionId,
+      baseOffset: machine.assignableOffset,
+      baseTimestamp: timestampMicros,
+    });
+    return this.proposal(Operation.SendMessages, batch);
+  }
+
+  register(): void {
+    this.context.machine.orderedSend(this.request, this.facts);
+  }
+}

@@ -1,0 +1,26 @@
+import { ParkingSlots } from "@iggy/engine";
+import { DiskReadRoom, TaskSlots } from "./disk-room.js";
+import type { PartitionEnvironment } from "./environment.js";
+import { Waits } from "./waits.js";
+
+/** What the partitions of one shard share: the environment, and the room that they take from each other. */
+export class PartitionShard {
+  readonly environment: PartitionEnvironment;
+  readonly waits: Waits;
+  /** Reads that wait for messages. */
+  readonly parking: ParkingSlots;
+  readonly diskReads: DiskReadRoom;
+  /** Opening, checkpoints, deletions. */
+  readonly fileTasks: TaskSlots;
+  /** The node is stopping: nothing new is taken and nothing waits. */
+  isDraining = false;
+
+  constructor(environment: PartitionEnvironment) {
+    const { clock, timers, limits } = environment;
+    this.environment = environment;
+    this.waits = new Waits(clock, timers);
+    this.parking = new ParkingSlots(limits.deferredPollMaxPending, limits.deferredPollMaxPendingPerSession);
+    this.diskReads = new DiskReadRoom(limits.pollCompletionCapacity, limits.deferredPollMaxInflightBytes);
+    this.fileTasks = new TaskSlots(limits.partitionIoCapacity);
+  }
+}
