@@ -51,7 +51,7 @@ function putStamp(header: DataView, at: number, stamp: BatchStamp): void {
 }
 
 /** Checksum of a batch whose header is at `headerAt` of `header` and whose frames are `first..end` of `frames`. */
-function checksumOfFrames(
+export function checksumOfFrames(
   header: DataView,
   headerAt: number,
   frames: DataView,
@@ -67,7 +67,7 @@ function checksumOfFrames(
 }
 
 // Not slice(): on a Node Buffer that makes a view, not a copy.
-function copyHeader(bytes: Uint8Array, offset: number): Uint8Array {
+export function copyHeader(bytes: Uint8Array, offset: number): Uint8Array {
   const header = new Uint8Array(BATCH_HEADER_SIZE);
   header.set(bytes.subarray(offset, offset + BATCH_HEADER_SIZE));
   return header;
