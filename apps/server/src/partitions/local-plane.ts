@@ -3,7 +3,7 @@ import { encodeResponse, ErrorCode, getConsumerOffset } from "@iggy/protocol";
 import type { Io, ReplicaIdentity } from "@iggy/storage";
 import type { ClientRequest } from "../request.js";
 import type { PartitionAddress } from "./address.js";
-import { Cleaner } from "./cleaner.js";
+import { Cleaner } from "./lifecycle/cleaner.js";
 import type {
   DeleteOffsetCommand,
   FetchCommand,
@@ -15,9 +15,9 @@ import type {
 } from "./commands.js";
 import type { PartitionEnvironment } from "./environment.js";
 import type { PartitionGroup } from "./group.js";
-import type { LocalPartition } from "./local-partition.js";
-import { directoryStorage, type PartitionStorage } from "./partition-storage.js";
-import { PartitionTable, type TopicScope } from "./partition-table.js";
+import type { LocalPartition } from "./lifecycle/local-partition.js";
+import { directoryStorage, type PartitionStorage } from "./lifecycle/partition-storage.js";
+import { PartitionTable, type TopicScope } from "./lifecycle/partition-table.js";
 import type {
   EndedSession,
   PartitionPlane,
@@ -28,8 +28,8 @@ import type {
 } from "./plane.js";
 import { Fetch } from "./reads/fetch.js";
 import { Poll } from "./reads/poll.js";
-import { Reconciler } from "./reconciler.js";
-import { SessionRetirements } from "./session-retirements.js";
+import { Reconciler } from "./lifecycle/reconciler.js";
+import { SessionRetirements } from "./lifecycle/session-retirements.js";
 import { PartitionShard } from "./shard.js";
 
 export interface PartitionPlaneOptions {

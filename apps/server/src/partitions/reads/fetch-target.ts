@@ -3,7 +3,7 @@ import type { ReadResult } from "@iggy/storage";
 import type { ClientRequest } from "../../request.js";
 import type { FetchTarget, OffsetKey } from "../commands.js";
 import type { PartitionGroup } from "../group.js";
-import type { FetchSectionHead, ServedContext } from "../reply-heads.js";
+import type { FetchSectionHead, ServedContext } from "./reply-heads.js";
 
 /** One partition of a fetch, resolved: where it starts, and under which owner. */
 export class OpenTarget {

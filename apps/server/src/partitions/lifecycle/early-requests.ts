@@ -1,7 +1,7 @@
 import { ErrorCode } from "@iggy/protocol";
-import type { ClientRequest } from "../request.js";
-import type { PartitionShard } from "./shard.js";
-import type { Wait } from "./waits.js";
+import type { ClientRequest } from "../../request.js";
+import type { PartitionShard } from "../shard.js";
+import type { Wait } from "../waits.js";
 
 /** Requests of one partition that may wait until it is there, and the bytes that they may hold. */
 const REQUESTS_MAX = 128;

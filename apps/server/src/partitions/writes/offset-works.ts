@@ -7,7 +7,7 @@ import {
   type PartitionMachine,
 } from "@iggy/engine";
 import { type AckLevel, encodeResult, Operation } from "@iggy/protocol";
-import type { ClientRequest } from "../request.js";
+import type { ClientRequest } from "../../request.js";
 import { ClientWork, type WriteContext } from "./client-work.js";
 import { answerWithoutOrdering } from "./committed-replies.js";
 import { serverProposal } from "./server-work.js";

@@ -1,11 +1,11 @@
 import { encodeGroupRetirement, encodeHistoryEnd, encodeOwner } from "@iggy/engine";
 import { Operation } from "@iggy/protocol";
-import type { GroupOwnerDecision, PartitionDescription } from "./environment.js";
-import type { PartitionGroup } from "./group.js";
+import type { GroupOwnerDecision, PartitionDescription } from "../environment.js";
+import type { PartitionGroup } from "../group.js";
 import type { JobList } from "./jobs.js";
 import type { LocalPartition } from "./local-partition.js";
 import type { TopicScope } from "./partition-table.js";
-import type { PartitionShard } from "./shard.js";
+import type { PartitionShard } from "../shard.js";
 
 /** A decision that could not be ordered is offered again after this long. */
 const RETRY_MILLIS = 1_000;

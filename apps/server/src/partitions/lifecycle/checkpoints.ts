@@ -1,7 +1,7 @@
 import type { PartitionMachine } from "@iggy/engine";
 import { type PartitionStore, WriteFailed } from "@iggy/storage";
-import type { PartitionLog } from "./environment.js";
-import type { PartitionShard } from "./shard.js";
+import type { PartitionLog } from "../environment.js";
+import type { PartitionShard } from "../shard.js";
 
 /** A disk without room is asked again after this long. */
 const RETRY_MILLIS = 1_000;

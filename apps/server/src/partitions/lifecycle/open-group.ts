@@ -2,13 +2,13 @@ import { Replica } from "@iggy/consensus";
 import { CorruptHistoryError, PartitionMachine, type PartitionPrepare } from "@iggy/engine";
 import { PrepareHeader, storedChecksum } from "@iggy/protocol";
 import type { JournalEntry, OpenedPartition, RecoveredPartition } from "@iggy/storage";
-import { namespaceOf } from "./address.js";
-import type { PartitionDescription, PartitionLog, TopicPolicy } from "./environment.js";
-import { PartitionGroup } from "./group.js";
-import { machineKinds } from "./offset-kinds.js";
+import { namespaceOf } from "../address.js";
+import type { PartitionDescription, PartitionLog, TopicPolicy } from "../environment.js";
+import { PartitionGroup } from "../group.js";
+import { machineKinds } from "../offset-kinds.js";
 import type { PartitionStorage } from "./partition-storage.js";
-import { partitionSealer } from "./prepare-sealer.js";
-import type { PartitionShard } from "./shard.js";
+import { partitionSealer } from "../writes/prepare-sealer.js";
+import type { PartitionShard } from "../shard.js";
 
 /**
  * Opens a partition on this node and brings its state machine to where its log ends. Throws `PartitionFenced` when the

@@ -1,4 +1,4 @@
-import { type PartitionAddress, topicNamespaceOf } from "./address.js";
+import { type PartitionAddress, topicNamespaceOf } from "../address.js";
 import type { LocalPartition } from "./local-partition.js";
 
 export interface TopicScope {

@@ -1,8 +1,8 @@
 import { ErrorCode } from "@iggy/protocol";
-import type { PartitionAddress } from "./address.js";
+import type { PartitionAddress } from "../address.js";
 import { type EarlyBytes, EarlyRequests } from "./early-requests.js";
-import type { PartitionGroup } from "./group.js";
-import type { PartitionShard } from "./shard.js";
+import type { PartitionGroup } from "../group.js";
+import type { PartitionShard } from "../shard.js";
 
 export type LocalState =
   | { readonly kind: "opening" }

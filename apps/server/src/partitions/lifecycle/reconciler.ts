@@ -1,18 +1,18 @@
 import { CorruptHistoryError } from "@iggy/engine";
 import { ErrorCode } from "@iggy/protocol";
 import { PartitionFenced } from "@iggy/storage";
-import { describeAddress, namespaceOf, type PartitionAddress } from "./address.js";
+import { describeAddress, namespaceOf, type PartitionAddress } from "../address.js";
 import { Alignment } from "./alignment.js";
 import { EarlyBytes } from "./early-requests.js";
-import type { PartitionDescription, PartitionLog } from "./environment.js";
-import type { PartitionGroup } from "./group.js";
+import type { PartitionDescription, PartitionLog } from "../environment.js";
+import type { PartitionGroup } from "../group.js";
 import { JobList } from "./jobs.js";
 import { LocalPartition } from "./local-partition.js";
 import { openGroup } from "./open-group.js";
 import { partitionLog } from "./partition-log.js";
 import type { PartitionStorage } from "./partition-storage.js";
 import type { PartitionTable, TopicScope } from "./partition-table.js";
-import type { PartitionShard } from "./shard.js";
+import type { PartitionShard } from "../shard.js";
 
 /** A step that failed is tried again after this long, doubling up to the largest wait. */
 const RETRY_MILLIS = 1_000;

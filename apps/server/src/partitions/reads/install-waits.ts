@@ -1,5 +1,5 @@
-import type { PartitionShard } from "./shard.js";
-import type { Wait } from "./waits.js";
+import type { PartitionShard } from "../shard.js";
+import type { Wait } from "../waits.js";
 
 /** How long a request waits for its owner to be installed; then it is told to come again. */
 const INSTALL_WAIT_MILLIS = 2_000;

@@ -1,10 +1,10 @@
 import { planRetention, sizeBudget } from "@iggy/engine";
-import { topicNamespaceOf } from "./address.js";
-import type { TopicPolicy } from "./environment.js";
-import type { PartitionGroup } from "./group.js";
+import { topicNamespaceOf } from "../address.js";
+import type { TopicPolicy } from "../environment.js";
+import type { PartitionGroup } from "../group.js";
 import { partitionLog } from "./partition-log.js";
 import type { PartitionTable } from "./partition-table.js";
-import type { PartitionShard } from "./shard.js";
+import type { PartitionShard } from "../shard.js";
 
 /** Deletes what the topics' retention lets go: sealed segments that are too old, or that exceed the size. */
 export class Cleaner {

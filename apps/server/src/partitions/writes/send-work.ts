@@ -1,7 +1,7 @@
 import type { Proposal } from "@iggy/consensus";
 import type { BatchFacts } from "@iggy/engine";
 import { Operation, stampBatch } from "@iggy/protocol";
-import type { ClientRequest } from "../request.js";
+import type { ClientRequest } from "../../request.js";
 import { ClientWork, type WriteContext } from "./client-work.js";
 import { answerWithoutOrdering } from "./committed-replies.js";
 import { detachedFromLargeBuffer } from "./incoming-batch.js";

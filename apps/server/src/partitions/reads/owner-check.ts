@@ -1,6 +1,6 @@
 import type { Caller, OffsetKey, PartitionMachine } from "@iggy/engine";
 import { ErrorCode } from "@iggy/protocol";
-import type { GroupOwnerDecision } from "./environment.js";
+import type { GroupOwnerDecision } from "../environment.js";
 
 /** Whether a reader may read for its consumer, and under which owner generation. */
 export type OwnerCheck =

@@ -2,8 +2,8 @@ import { encodeSessionRetirement } from "@iggy/engine";
 import { Operation } from "@iggy/protocol";
 import type { LocalPartition } from "./local-partition.js";
 import type { PartitionTable } from "./partition-table.js";
-import type { EndedSession } from "./plane.js";
-import type { PartitionShard } from "./shard.js";
+import type { EndedSession } from "../plane.js";
+import type { PartitionShard } from "../shard.js";
 
 /** A retirement that could not be ordered is offered again after this long. */
 const RETRY_MILLIS = 1_000;

@@ -1,5 +1,5 @@
-import { describeAddress, type PartitionAddress } from "./address.js";
-import type { PartitionLog } from "./environment.js";
+import { describeAddress, type PartitionAddress } from "../address.js";
+import type { PartitionLog } from "../environment.js";
 
 /** A log whose lines name the partition. */
 export function partitionLog(log: PartitionLog, address: PartitionAddress): PartitionLog {

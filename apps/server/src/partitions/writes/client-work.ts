@@ -1,6 +1,6 @@
 import type { Prepare, Proposal, Replica } from "@iggy/consensus";
 import type { Applied, PartitionMachine } from "@iggy/engine";
-import type { ClientRequest } from "../request.js";
+import type { ClientRequest } from "../../request.js";
 import { type AnswerContext, committedReply } from "./committed-replies.js";
 import type { Work } from "./write-pipeline.js";
 

@@ -2,7 +2,7 @@ import type { Prepare, Proposal, Replica } from "@iggy/consensus";
 import { type Applied, CorruptHistoryError, type PartitionMachine } from "@iggy/engine";
 import { ErrorCode, Operation } from "@iggy/protocol";
 import type { PartitionStore } from "@iggy/storage";
-import type { ClientRequest, Clock } from "../request.js";
+import type { ClientRequest, Clock } from "../../request.js";
 
 /** One write on its way through the group, from a client, a read that commits, or the server itself. */
 export interface Work {

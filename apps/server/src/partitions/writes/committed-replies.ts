@@ -1,7 +1,7 @@
 import type { Prepare } from "@iggy/consensus";
 import { type Admission, type PartitionFacts, type Receipt, sendReply } from "@iggy/engine";
 import { encodeResult, ErrorCode, Operation } from "@iggy/protocol";
-import type { ClientRequest, CommittedReply } from "../request.js";
+import type { ClientRequest, CommittedReply } from "../../request.js";
 
 /** Body of a committed write: confirmations of a send, else the result section. */
 function bodyOf(facts: PartitionFacts, operation: number, code: number, baseOffset: number): Uint8Array {
