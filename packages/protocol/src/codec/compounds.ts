@@ -12,7 +12,7 @@ export type StructOf<F> = { readonly [K in keyof F]: ValueOf<F[K]> };
 
 /** Fields one after another, in the order of the declaration. */
 export function struct<F extends Fields>(type: string, fields: F): Codec<StructOf<F>> {
-  const entries = Object.entries(fields).map(([key, codec]) => ({ key: key as keyof F & string, codec }));
+  const entries = Object.entries(fields).map(([key, codec]) => ({ key, codec }));
   const gathered = (valueOf: (codec: Codec<unknown>) => unknown): StructOf<F> => {
     const value: Record<string, unknown> = {};
     for (const { key, codec } of entries) value[key] = valueOf(codec);
