@@ -22,7 +22,6 @@ const startedAt = Date.now();
 const server = spawn(process.execPath, [join(root, "apps/server/dist/main.js"), ...credentials, ...args], {
   cwd: root,
   stdio: "inherit",
-  env: { ...process.env, IGGY_PATH: dataDirectory },
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => server.kill(signal));
 server.once("error", (error) => {

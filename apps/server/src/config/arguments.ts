@@ -19,10 +19,10 @@ const OPTIONS = [
   {
     names: ["--with-default-root-credentials"],
     value: undefined,
-    help: "Create the root user as iggy / iggy where IGGY_ROOT_USERNAME and IGGY_ROOT_PASSWORD are not set. Insecure",
+    help: "Create the root user as iggy / iggy unless the environment names it. Insecure",
   },
   { names: ["--replica-id"], value: "N", help: "This node's entry in cluster.nodes, 0 to 255" },
-  { names: ["--config"], value: "FILE", help: "Configuration file; otherwise IGGY_CONFIG_PATH, otherwise config.toml" },
+  { names: ["--config"], value: "FILE", help: "Configuration file, instead of IGGY_CONFIG_PATH or config.toml" },
   { names: ["--list-config-env-vars"], value: undefined, help: "Print every environment variable and exit" },
   { names: ["-h", "--help"], value: undefined, help: "Print this text and exit" },
   { names: ["-V", "--version"], value: undefined, help: "Print the version and exit" },
