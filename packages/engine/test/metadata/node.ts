@@ -10,6 +10,7 @@ import {
   namedId,
   numericId,
   type OptionEntry,
+  type User,
 } from "@iggy/protocol";
 import {
   bootstrap,
@@ -96,16 +97,16 @@ export class TestNode {
   }
 
   register(userId: number, client: bigint, secret = secretOf(client)): MetadataApplied {
-    const account = { userId, userCreatedAtMicros: this.createdAtOf(userId) };
+    const account = { userId, userCreatedAtMicros: Number(this.findUser(userId)?.createdAt ?? 0n) };
     const { operation, body } = registration(account, secret);
     return this.append({ operation, client, session: 0, request: 0, requestChecksum: client, userId, body });
   }
 
-  private createdAtOf(userId: number): number {
-    const request = encodeRequest(getUser, { userId: id(userId) });
+  findUser(user: number | string): User | undefined {
+    const request = encodeRequest(getUser, { userId: id(user) });
     const result = this.machine.read(getUser.code, request, 0, 0n, noStats);
-    if ("status" in result || result.payload.length === 0) throw new Error(`no user ${String(userId)}`);
-    return Number(decode(getUser.response, result.payload).user.createdAt);
+    if ("status" in result || result.payload.length === 0) return undefined;
+    return decode(getUser.response, result.payload).user;
   }
 
   signIn(userId = 0): TestClient {
