@@ -7,13 +7,11 @@ import {
   isClientAllowed,
   isKnownOperation,
   Operation,
-  PROTOCOL_VERSION,
-  PROTOCOL_VERSION_MIN,
   RequestHeader,
   validateRequestHeader,
-  writeEviction,
 } from "@iggy/protocol";
 import type { Connection, ConnectionHandler } from "../net/connection.js";
+import { evict } from "../net/evict.js";
 import { RequestFrame } from "../net/request-frame.js";
 import type { Clock } from "../request.js";
 import type { ConnectionTable } from "../sessions/connection-table.js";
@@ -78,19 +76,6 @@ export class FrameGate implements ConnectionHandler {
     this.deps.connections.remove(connection);
   }
 
-  /** Ends the request and its connection with a reason that clients map to an error. */
-  evict(request: RequestFrame, reason: number): void {
-    const frame = new Uint8Array(HEADER_SIZE);
-    const window =
-      reason === EvictionReason.IncompatibleProtocol
-        ? { serverProtocolVersion: PROTOCOL_VERSION, serverProtocolVersionMin: PROTOCOL_VERSION_MIN }
-        : { serverProtocolVersion: 0, serverProtocolVersionMin: 0 };
-    writeEviction(frame, 0, { client: request.client, reason, ...window });
-    request.connection.send([frame]);
-    request.finish();
-    request.connection.end();
-  }
-
   private headerFault(header: RequestHeader): number {
     if (!isKnownOperation(header.operation) || !isClientAllowed(header.operation)) return ErrorCode.InvalidCommand;
     return validateRequestHeader(header) === undefined ? 0 : ErrorCode.InvalidCommand;
@@ -101,7 +86,7 @@ export class FrameGate implements ConnectionHandler {
     const code = operation === Operation.NonReplicated ? request.header.commandCode : 0;
     // Logins of older protocols are answered alike, signed in or not.
     if (isSessionCode(code)) {
-      this.evict(request, EvictionReason.MalformedLogin);
+      evict(request, EvictionReason.MalformedLogin);
       return;
     }
     const open = operation === Operation.Register || operation === Operation.Logout || isOpenCode(code);
@@ -109,7 +94,7 @@ export class FrameGate implements ConnectionHandler {
       if (open) this.deps.commands.serve(request, code);
       else if (operation === Operation.NonReplicated) request.deny(ErrorCode.Unauthenticated);
       // An empty reply without an error would read as a write that succeeded.
-      else this.evict(request, EvictionReason.NoSession);
+      else evict(request, EvictionReason.NoSession);
       return;
     }
     if (open || this.speaksForBinding(request)) this.deps.commands.serve(request, code);
@@ -125,7 +110,7 @@ export class FrameGate implements ConnectionHandler {
     // Above 2^53 the number is rounded, but never down to a session that exists.
     const named = request.header.session;
     if (named === binding.session) return true;
-    if (named < binding.session) this.evict(request, EvictionReason.SessionTooLow);
+    if (named < binding.session) evict(request, EvictionReason.SessionTooLow);
     else request.deny(ErrorCode.InvalidSession);
     return false;
   }

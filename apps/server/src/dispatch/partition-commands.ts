@@ -18,9 +18,10 @@ import {
   storeConsumerOffset,
   xxh32,
 } from "@iggy/protocol";
+import { Refusal, type Topic } from "@iggy/engine";
 import type { OffsetKey, PartitionPlane, ReadWait } from "../partitions/index.js";
 import type { ClientRequest } from "../request.js";
-import type { Directory, FoundTopic } from "./directory.js";
+import type { Directory } from "./directory.js";
 
 /** Cursors of balanced sends, one a topic; beyond this many topics the oldest starts over. */
 const BALANCED_CURSORS_MAX = 4096;
@@ -137,7 +138,7 @@ export class PartitionCommands {
         incarnation: BigInt(fact.incarnation),
         metadataOp: BigInt(this.directory.appliedOp),
         view: fact.view,
-        partitionsCount: topic.partitionsCount,
+        partitionsCount: topic.partitions.length,
         primaryReplica: fact.primaryReplica,
       };
       request.ok([encodeResponse(getPartitionRoute, reply)]);
@@ -189,51 +190,50 @@ export class PartitionCommands {
     this.afterFrontier(request, () => serve({ ...ids(topic), partitionId }, consumer));
   }
 
-  private topic(request: ClientRequest, target: TopicTarget): FoundTopic | undefined {
-    const found = this.directory.topic(target.streamId, target.topicId);
-    if (found.value === undefined) request.deny(found.code);
-    return found.value;
+  private topic(request: ClientRequest, target: TopicTarget): Topic | undefined {
+    const found = this.directory.resolveTopic(target.streamId, target.topicId);
+    if (!(found instanceof Refusal)) return found;
+    request.deny(found.code);
+    return undefined;
   }
 
-  private partitionExists(request: ClientRequest, topic: FoundTopic, partitionId: number): boolean {
-    const exists = this.directory.hasPartition(topic, partitionId);
+  private partitionExists(request: ClientRequest, topic: Topic, partitionId: number): boolean {
+    const exists = topic.partitions[partitionId] !== undefined;
     if (!exists) request.deny(ErrorCode.PartitionNotFound);
     return exists;
   }
 
-  private offsetKey(request: ClientRequest, topic: FoundTopic, consumer: Consumer): OffsetKey | undefined {
+  private offsetKey(request: ClientRequest, topic: Topic, consumer: Consumer): OffsetKey | undefined {
     const { kind, id } = consumer;
     if (kind === "consumer") {
       return { kind, id: id.kind === "numeric" ? id.value : xxh32(encodeUtf8(id.value)) };
     }
-    const group = this.directory.group(topic, id);
-    if (group.value === undefined) {
-      request.deny(group.code);
-      return undefined;
-    }
-    return { kind, id: group.value };
+    const group = this.directory.resolveGroup(topic, id);
+    if (!(group instanceof Refusal)) return { kind, id: group.id };
+    request.deny(group.code);
+    return undefined;
   }
 
   /** Official clients choose the partition themselves; the other two forms are resolved here. */
   private choosePartition(
     request: ClientRequest,
-    topic: FoundTopic,
+    topic: Topic,
     { partitioning }: SendMessagesRequest,
   ): number | undefined {
     if (partitioning.kind === "partition_id") {
       return this.partitionExists(request, topic, partitioning.partitionId) ? partitioning.partitionId : undefined;
     }
-    if (topic.partitionsCount === 0) {
+    if (topic.partitions.length === 0) {
       request.deny(ErrorCode.InvalidIdentifier);
       return undefined;
     }
     return partitioning.kind === "messages_key"
-      ? partitionForKey(partitioning.key, topic.partitionsCount)
+      ? partitionForKey(partitioning.key, topic.partitions.length)
       : this.nextBalanced(topic);
   }
 
-  private nextBalanced(topic: FoundTopic): number {
-    const key = `${topic.streamId}/${topic.topicId}`;
+  private nextBalanced(topic: Topic): number {
+    const key = `${topic.stream.id}/${topic.id}`;
     const cursor = this.cursors.get(key) ?? 0;
     this.cursors.delete(key);
     this.cursors.set(key, cursor + 1);
@@ -243,7 +243,7 @@ export class PartitionCommands {
         break;
       }
     }
-    return cursor % topic.partitionsCount;
+    return cursor % topic.partitions.length;
   }
 
   /** Serves once this node applied what the client has seen of metadata, or refuses when that takes too long. */
@@ -259,9 +259,9 @@ interface TopicTarget {
   readonly topicId: Identifier;
 }
 
-const ids = (topic: FoundTopic): { streamId: number; topicId: number } => ({
-  streamId: topic.streamId,
-  topicId: topic.topicId,
+const ids = (topic: Topic): { streamId: number; topicId: number } => ({
+  streamId: topic.stream.id,
+  topicId: topic.id,
 });
 
 function readWait(command: {

@@ -12,10 +12,12 @@ export const sharding = section({
   pin_cores: dormant(bool(true, "Pin each shard to its core.")),
   inbox_capacity: dormant(int(65_536, { min: 1, max: QUEUE_MAX }, "Queue between shards, per shard.")),
   reply_inbox_capacity: dormant(int(1024, { min: 1, max: QUEUE_MAX }, "Reply queue between shards, per shard.")),
-  poll_completion_capacity: dormant(
-    int(1024, { min: 1, max: QUEUE_MAX }, "Disk polls running or finished and waiting, per shard."),
+  poll_completion_capacity: int(
+    1024,
+    { min: 1, max: QUEUE_MAX },
+    "Disk polls running or finished and waiting, per shard.",
   ),
-  partition_io_capacity: dormant(int(16, { min: 1, max: QUEUE_MAX }, "Partition file jobs running per shard.")),
+  partition_io_capacity: int(16, { min: 1, max: QUEUE_MAX }, "Partition file jobs running at a time."),
   partition_io_bytes_max: dormant(optionalSize({ above: "0" }, "Memory the file jobs of one shard may hold.")),
   deferred_poll_max_wait: duration(
     "30 s",
@@ -82,8 +84,10 @@ export const partition = section({
     "Writers with retry protection per partition. The first committed operation of a partition fixes the number.",
   ),
   consumer_offsets_max: int(4096, { min: 1, max: 262_144 }, "Stored offsets per partition and kind of consumer."),
-  offset_reservation_lease: dormant(
-    int(65_536, { min: 1, max: 16_777_216 }, "Offsets reserved ahead in the superblock of a partition."),
+  offset_reservation_lease: int(
+    65_536,
+    { min: 1, max: 16_777_216 },
+    "Offsets reserved ahead in the superblock of a partition.",
   ),
   evicted_ring_capacity: dormant(int(65_536, { min: 1, max: 65_536 }, "Committed prepares kept for peers.")),
   evicted_ring_bytes_max: dormant(size("64 MiB", { above: "0", max: "256 MiB" }, "Bytes of those prepares.")),

@@ -1,0 +1,162 @@
+import type { MetadataEffect, MetadataMachine, ServerOperation } from "@iggy/engine";
+import type { MetadataPlane } from "./metadata/metadata-plane.js";
+import type { EndedSession, PartitionPlane } from "./partitions/index.js";
+import type { Clock } from "./request.js";
+import type { ConnectionTable } from "./sessions/connection-table.js";
+import type { SessionLeases } from "./sessions/lease.js";
+
+/** A silent session ends after this many heartbeat intervals. */
+const LEASE_INTERVALS = 1.2;
+/** How often handovers of groups and retirements of sessions are looked at. */
+const UPKEEP_PERIOD_MILLIS = 1000;
+/** Sessions retired together: what one barrier of a partition takes. */
+const RETIREMENT_BATCH = 128;
+/** Expired tokens deleted in one pass; a full pass is repeated at once. */
+const TOKENS_PER_PASS = 256;
+
+export interface HousekeepingDeps {
+  readonly metadata: MetadataPlane;
+  readonly partitions: PartitionPlane;
+  readonly connections: ConnectionTable;
+  readonly leases: SessionLeases;
+  readonly clock: Clock;
+  readonly groupProgress: Parameters<MetadataMachine["dueRevocations"]>[0];
+  readonly periods: HousekeepingPeriods;
+  readonly log: {
+    info(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+}
+
+/** Milliseconds; undefined switches a job off. */
+export interface HousekeepingPeriods {
+  readonly heartbeatMillis: number | undefined;
+  readonly tokenCleanerMillis: number | undefined;
+  readonly segmentCleanerMillis: number | undefined;
+  readonly rebalancingTimeoutMillis: number;
+}
+
+/** Work that the server starts by itself: leases, handovers, retirements, expired tokens, retention. */
+export class Housekeeping {
+  private readonly deps: HousekeepingDeps;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly running = new Set<string>();
+  private readonly retired = new Set<string>();
+  private stopped = false;
+
+  constructor(deps: HousekeepingDeps) {
+    this.deps = deps;
+  }
+
+  start(): void {
+    const { heartbeatMillis, tokenCleanerMillis, segmentCleanerMillis } = this.deps.periods;
+    this.every("upkeep", UPKEEP_PERIOD_MILLIS, () => this.upkeep());
+    this.every("leases", heartbeatMillis, () => this.endSilentSessions());
+    this.every("tokens", tokenCleanerMillis, () => this.deleteExpiredTokens());
+    this.every("retention", segmentCleanerMillis, () => this.deps.partitions.clean());
+  }
+
+  stop(): void {
+    this.stopped = true;
+    for (const timer of this.timers) clearInterval(timer);
+  }
+
+  /** A group gave back everything it was served: a handover may be due now. */
+  groupDrained(): void {
+    this.run("handovers", () => this.completeHandovers());
+  }
+
+  /** Unbinds the connections of sessions that ended. */
+  sessionsEnded(effects: readonly MetadataEffect[]): void {
+    for (const effect of effects) {
+      if (effect.kind !== "session-ended") continue;
+      for (const connection of this.deps.connections.boundTo(effect.clientId)) this.deps.connections.unbind(connection);
+      this.deps.leases.forget(effect.clientId);
+    }
+  }
+
+  private every(name: string, periodMillis: number | undefined, job: () => Promise<void>): void {
+    if (periodMillis === undefined) return;
+    const timer = setInterval(() => this.run(name, job), periodMillis);
+    timer.unref();
+    this.timers.push(timer);
+  }
+
+  /** Runs a job unless it still runs. */
+  private run(name: string, job: () => Promise<void>): void {
+    if (this.stopped || this.running.has(name)) return;
+    this.running.add(name);
+    job()
+      .catch((error: unknown) => this.deps.log.error({ err: error, job: name }, "a background job failed"))
+      .finally(() => this.running.delete(name));
+  }
+
+  private async upkeep(): Promise<void> {
+    await this.completeHandovers();
+    await this.retireEndedSessions();
+  }
+
+  private async completeHandovers(): Promise<void> {
+    const { metadata, groupProgress, clock, periods } = this.deps;
+    const timeoutMicros = periods.rebalancingTimeoutMillis * 1000;
+    await this.orderAll(metadata.machine.dueRevocations(groupProgress, clock.nowMicros(), timeoutMicros));
+  }
+
+  private async endSilentSessions(): Promise<void> {
+    const { metadata, leases, clock, periods } = this.deps;
+    const leaseMillis = LEASE_INTERVALS * (periods.heartbeatMillis ?? Infinity);
+    const live = [...metadata.machine.sessions()];
+    const silent = new Set(
+      leases.expired(
+        live.map(({ clientId }) => clientId),
+        clock.monotonicMillis(),
+        leaseMillis,
+      ),
+    );
+    const ending = live.filter(({ clientId }) => silent.has(clientId));
+    if (ending.length > 0) this.deps.log.info({ sessions: ending.length }, "sessions end: nothing was heard of them");
+    await this.orderAll(ending.map((session) => metadata.machine.sessionExpiry(session)));
+  }
+
+  /**
+   * Frees the slots of ended sessions: first no partition may take a write of theirs any more, then metadata forgets
+   * them.
+   */
+  private async retireEndedSessions(): Promise<void> {
+    const { metadata, partitions } = this.deps;
+    const waiting: EndedSession[] = [];
+    metadata.machine.finalizations(({ clientId, epoch }) => {
+      const isRetired = this.retired.has(sessionKey(clientId, epoch));
+      if (!isRetired && waiting.length < RETIREMENT_BATCH) {
+        waiting.push({ client: clientId, session: epoch, metadataWatermark: metadata.appliedOp });
+      }
+      return isRetired;
+    });
+    if (waiting.length > 0) {
+      await partitions.retireSessions(waiting);
+      for (const { client, session } of waiting) this.retired.add(sessionKey(client, session));
+    }
+    const due = metadata.machine.finalizations(({ clientId, epoch }) => this.retired.has(sessionKey(clientId, epoch)));
+    await this.orderAll(due);
+    if (due.length === 0) this.retired.clear();
+  }
+
+  private async deleteExpiredTokens(): Promise<void> {
+    const { metadata, clock } = this.deps;
+    for (;;) {
+      const due = metadata.machine.expiredTokens(clock.nowMicros(), TOKENS_PER_PASS);
+      const isOrdered = await this.orderAll(due);
+      if (!isOrdered || due.length < TOKENS_PER_PASS) return;
+    }
+  }
+
+  /** False when the log took no more; what is left is due again next time. */
+  private async orderAll(operations: readonly ServerOperation[]): Promise<boolean> {
+    for (const operation of operations) {
+      if (this.stopped || (await this.deps.metadata.order(operation)) === undefined) return false;
+    }
+    return true;
+  }
+}
+
+const sessionKey = (client: bigint, session: number): string => `${client}/${session}`;

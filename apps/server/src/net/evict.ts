@@ -1,0 +1,15 @@
+import { EvictionReason, HEADER_SIZE, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN, writeEviction } from "@iggy/protocol";
+import type { RequestFrame } from "./request-frame.js";
+
+/** Ends a request together with its connection, for a reason that clients map to an error. */
+export function evict(request: RequestFrame, reason: number): void {
+  const frame = new Uint8Array(HEADER_SIZE);
+  const window =
+    reason === EvictionReason.IncompatibleProtocol
+      ? { serverProtocolVersion: PROTOCOL_VERSION, serverProtocolVersionMin: PROTOCOL_VERSION_MIN }
+      : {};
+  writeEviction(frame, 0, { client: request.client, reason, ...window });
+  request.connection.send([frame]);
+  request.finish();
+  request.connection.end();
+}
