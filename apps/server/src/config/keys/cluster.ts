@@ -35,10 +35,8 @@ export const cluster = section({
     "iggy-cluster",
     "Name, recorded in the data directory: a changed one is refused there.",
   ),
-  default_replication_factor: key(
-    replicationFactorKind,
-    "all",
-    'Copies of a topic that names none: "all" or a number.',
+  default_replication_factor: dormant(
+    key(replicationFactorKind, "all", 'Copies of a topic that names none: "all" or a number.'),
   ),
   heartbeat_timeout: dormant(duration("5s", { min: "2 s" }, "Silence of a primary before a view change.")),
   commit_broadcast_interval: dormant(duration("500ms", { above: "0" }, "Period of commit messages.")),
