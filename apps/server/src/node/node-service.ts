@@ -65,8 +65,10 @@ export class NodeService implements NodeCommands {
     if (serve === undefined) return false;
     const pending = serve(request);
     pending?.catch((error: unknown) => {
-      this.deps.log.error({ err: error, code }, "a request about the node failed unexpectedly");
-      if (!request.isAnswered) request.deny(ErrorCode.Error);
+      const refusal = error instanceof IggyError ? error.code : undefined;
+      if (refusal === undefined)
+        this.deps.log.error({ err: error, code }, "a request about the node failed unexpectedly");
+      if (!request.isAnswered) request.deny(refusal ?? ErrorCode.Error);
     });
     return true;
   }
@@ -79,13 +81,8 @@ export class NodeService implements NodeCommands {
   private async snapshot(request: RequestFrame): Promise<void> {
     const command = decodeRequest(getSnapshot, request.body);
     if (!this.allows(request, "manageServers")) return;
-    try {
-      const data = await this.deps.snapshots.collect(command);
-      request.ok([encodeResponse(getSnapshot, { data })]);
-    } catch (error) {
-      if (!(error instanceof IggyError)) throw error;
-      request.deny(error.code);
-    }
+    const data = await this.deps.snapshots.collect(command);
+    request.ok([encodeResponse(getSnapshot, { data })]);
   }
 
   private cluster(request: RequestFrame): void {
