@@ -1,6 +1,6 @@
 import { struct, u32, Writer } from "../codec/index.js";
 import { type Identifier, identifier, type Partitioning, partitioning } from "../primitives/index.js";
-import { type BatchOptions, checkedBatchSize, type MessageInput, writeBatch } from "./encode.js";
+import { type BatchOptions, checkedBatchSize, type MessageInput, writeBatch, zeroed } from "./encode.js";
 
 /** Where a batch goes. */
 export interface SendTarget {
@@ -33,7 +33,7 @@ export function encodeSendRequest(
   const fields = { ...target, messagesCount: messages.length };
   const metadataLength = metadata.size(fields);
   const batchAt = headroom + 4 + metadataLength;
-  const bytes = new Uint8Array(batchAt + checkedBatchSize(messages));
+  const bytes = (options.allocate ?? zeroed)(batchAt + checkedBatchSize(messages));
   const writer = new Writer(bytes, headroom);
   writer.u32(metadataLength);
   metadata.write(writer, fields);

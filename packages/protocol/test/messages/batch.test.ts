@@ -15,6 +15,7 @@ import {
   validateBatchLayout,
   verifyBatch,
 } from "../../src/messages/index.js";
+import { hashRun } from "../../src/hash/xxh3.js";
 import { fromHex, loadVectors, ruleBytes, toHex } from "../golden.js";
 import { batchOf, goldenBatches, inputsOf, producerOf, sizedBatches, vectors } from "./fixtures.js";
 
@@ -219,5 +220,24 @@ describe("producer numbers", () => {
     expect(() => producerIdOf(0n, 0)).toThrow(expect.objectContaining({ code: 40 }) as Error);
     expect(() => producerIdOf(1n, 2 ** 20)).toThrow(expect.objectContaining({ code: 91 }) as Error);
     expect(() => producerIdOf(1n << 43n, 0)).toThrow(expect.objectContaining({ code: 91 }) as Error);
+  });
+});
+
+describe("batches in shared memory", () => {
+  it("verify, stamp and walk like any other", () => {
+    const sent = encodeBatch([{ id: 7n, payload: ruleBytes(5000), originTimestamp: 1 }]);
+    const shared = new Uint8Array(new SharedArrayBuffer(sent.length + 9), 9);
+    shared.set(sent);
+    expect(verifyBatch(shared)).toBe(sent.length);
+    stampBatch(shared, 0, { partitionId: 1, baseOffset: 2, baseTimestamp: 3 });
+    expect(verifyBatch(shared)).toBe(sent.length);
+    const cursor = new MessageCursor().records(shared);
+    expect(cursor.next()).toBe(true);
+    expect([...cursor.payload]).toEqual([...ruleBytes(5000)]);
+  });
+
+  it("changed between the checks are refused, not hashed for ever", () => {
+    const sent = encodeBatch([{ payload: ruleBytes(10), originTimestamp: 1 }]);
+    expect(() => hashRun(sent, 256, sent.length - 1)).toThrow(WireError);
   });
 });

@@ -25,6 +25,8 @@ describe("send requests", () => {
     const roomy = messages.encodeSendRequest(target, inputsOf(vector), { ...options, headroom: 256 });
     expect(toHex(roomy.subarray(256))).toBe(vector.hex);
     expect(roomy.subarray(0, 256).every((byte) => byte === 0)).toBe(true);
+    const allocate = (size: number): Uint8Array => new Uint8Array(size).fill(0xff);
+    expect(toHex(messages.encodeSendRequest(target, inputsOf(vector), { ...options, allocate }))).toBe(vector.hex);
   });
 
   it.each(vectors.send_requests)("$name decodes to a batch that verifies", (vector) => {
