@@ -151,7 +151,7 @@ export class TestNode {
   read<Req, Res>(by: TestClient, command: Command<Req, Res>, request: Req): Res | number {
     const payload = encodeRequest(command, request);
     const result = this.machine.read(command.code, payload, by.userId, by.client, this.stats);
-    return "status" in result ? result.status : (decodeResponse(command, result.payload) as Res);
+    return "status" in result ? result.status : decodeResponse(command, result.payload);
   }
 
   async stream(by: TestClient, name: string): Promise<number> {

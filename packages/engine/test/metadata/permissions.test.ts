@@ -52,7 +52,7 @@ interface Case {
   readonly right: Right | "anyone";
 }
 const one = <Req>(command: Command<Req, unknown>, request: Req, right: Case["right"]): Case => ({
-  command: command as AnyCommand,
+  command,
   body: encodeRequest(command, request),
   right,
 });

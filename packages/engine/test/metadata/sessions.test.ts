@@ -266,7 +266,7 @@ describe("requests of a session", () => {
     expect(node.machine.totals(node.stats).streamsCount).toBe(1);
   });
 
-  it("are refused when their session ended while they waited", async () => {
+  it("are refused when their session ended while they waited", () => {
     const client = node.signIn();
     node.applyServer(node.machine.sessionExpiry(end(client.client)));
     const body = encode(createTopic.request, { streamId: id(0), partitionsCount: 1, name: "t", options: [] });
