@@ -1,4 +1,4 @@
-/** A figure of one benchmark: the median of the best half of its rounds, and the best round. */
+/** A figure of one benchmark. `nanosecondsPerRun` is the median of the faster half of its rounds. */
 export interface Figure {
   readonly name: string;
   readonly nanosecondsPerRun: number;
@@ -42,7 +42,7 @@ export function table(figures: readonly Figure[]): string {
     duration(bestNanosecondsPerRun),
     bytes === 0 ? "" : `${(bytes / nanosecondsPerRun).toFixed(2)} GB/s`,
   ]);
-  const head = ["what", "median", "best", "rate"];
+  const head = ["what", "typical", "best", "rate"];
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => (row[i] ?? "").length)));
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(" | ")} |`;
