@@ -1,0 +1,109 @@
+import { writeRequestHeader } from "@iggy/protocol";
+import { beforeEach, expect, it } from "vitest";
+import type { Channel } from "../../src/net/channel.js";
+import { Connection } from "../../src/net/connection.js";
+
+class TestChannel implements Channel {
+  readonly peerAddress = "127.0.0.1:1";
+  queuedBytes = 0;
+  paused = false;
+  destroyed = false;
+  ended = false;
+  sent = 0;
+  send(pieces: readonly Uint8Array[]): void {
+    for (const piece of pieces) this.queuedBytes += piece.length;
+    this.sent++;
+  }
+  pause(): void {
+    this.paused = true;
+  }
+  resume(): void {
+    this.paused = false;
+  }
+  end(): void {
+    this.ended = true;
+  }
+  destroy(): void {
+    this.destroyed = true;
+  }
+}
+
+const frameOf = (request: number): Uint8Array => {
+  const frame = new Uint8Array(256);
+  writeRequestHeader(frame, 0, { bodyLength: 0, client: 1n, operation: 2, request, session: 1 });
+  return frame;
+};
+
+let channel: TestChannel;
+let frames: number;
+let closed: number;
+let malformed: number;
+let connection: Connection;
+
+beforeEach(() => {
+  channel = new TestChannel();
+  frames = closed = malformed = 0;
+  connection = new Connection(
+    1,
+    1,
+    channel,
+    {
+      frame: () => frames++,
+      malformed: () => malformed++,
+      closed: () => closed++,
+    },
+    { maxFrameBytes: 1024, inFlightMax: 2, queuedBytesHigh: 1000, queuedBytesMax: 5000 },
+    0,
+  );
+});
+
+it("stops to read while too many requests are under way", () => {
+  connection.beginRequest();
+  connection.beginRequest();
+  connection.data(frameOf(1));
+  expect(channel.paused).toBe(true);
+  connection.finishRequest();
+  expect(channel.paused).toBe(false);
+});
+
+it("stops to read while replies pile up, and goes on when they have left", () => {
+  connection.send([new Uint8Array(1001)]);
+  expect(channel.paused).toBe(true);
+  channel.queuedBytes = 0;
+  connection.drained();
+  expect(channel.paused).toBe(false);
+});
+
+it("drops a peer that does not take its replies", () => {
+  connection.send([new Uint8Array(5001)]);
+  expect(channel.destroyed).toBe(true);
+  expect(closed).toBe(1);
+});
+
+it("closes on bytes that are no frame and handles nothing after them", () => {
+  const bad = frameOf(1);
+  new DataView(bad.buffer).setUint32(48, 7, true);
+  connection.data(bad);
+  expect([malformed, closed, frames]).toEqual([1, 1, 0]);
+  connection.data(frameOf(2));
+  expect(frames).toBe(0);
+});
+
+it("refuses a frame above the limit before it is received", () => {
+  const claim = frameOf(1);
+  new DataView(claim.buffer).setUint32(48, 1025, true);
+  connection.data(claim);
+  expect([malformed, closed]).toEqual([1, 1]);
+});
+
+it("cancels what waits when a cancel or the end of the connection arrives", () => {
+  const cancelled: number[] = [];
+  for (const request of [1, 2]) connection.addWaiting(request, { cancel: () => cancelled.push(request) });
+  connection.cancelWaiting(1);
+  connection.cancelWaiting(99);
+  connection.removeWaiting(1);
+  connection.closed();
+  connection.closed();
+  expect(cancelled).toEqual([1, 2]);
+  expect(closed).toBe(1);
+});
