@@ -63,14 +63,14 @@ export class MetadataMachine {
   private readonly state: MetadataState;
   private readonly config: MetadataConfig;
 
-  constructor(config: MetadataConfig, state = new MetadataState(config)) {
+  /** Empty, or as a snapshot left it; bytes that are no snapshot of this release throw an `IggyError`. */
+  constructor(config: MetadataConfig, snapshot?: Uint8Array) {
     this.config = config;
-    this.state = state;
+    this.state = snapshot === undefined ? new MetadataState(config) : restoreState(snapshot, config);
   }
 
-  /** Throws an `IggyError` for bytes that are no snapshot of this release. */
-  static restore(bytes: Uint8Array, config: MetadataConfig): MetadataMachine {
-    return new MetadataMachine(config, restoreState(bytes, config));
+  static restore(snapshot: Uint8Array, config: MetadataConfig): MetadataMachine {
+    return new MetadataMachine(config, snapshot);
   }
 
   snapshot(): Uint8Array {

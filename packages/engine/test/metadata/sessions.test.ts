@@ -181,6 +181,11 @@ describe("binding a connection", () => {
     expect(refused).toMatchObject({ code });
   });
 
+  it("waits for a session that this node may not have seen yet, and not for a wrong proof", () => {
+    expect(bind({ ...root, client: 5n }, { watermark: 999n })).toMatchObject({ code: 58 });
+    expect(bind(root, { secret: new Uint8Array(32), watermark: 999n })).toMatchObject({ code: 40 });
+  });
+
   it("refuses an unknown client, an ended session and an inactive user alike", async () => {
     expect(bind({ ...root, client: 5n })).toMatchObject({ code: 40 });
     const alice = await newUser("alice");

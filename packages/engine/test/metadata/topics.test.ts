@@ -104,6 +104,13 @@ describe("creating a topic", () => {
     expect(await create("more", 1001)).toMatchObject({ code: ErrorCode.TooManyPartitions, isCommitted: false });
   });
 
+  it("stops at 4096 topics of a stream", async () => {
+    for (let index = 0; index < 4096; index++) await create(`t${String(index)}`, 0);
+    expect(await create("over", 0)).toMatchObject({ code: ErrorCode.TooManyTopics, isCommitted: true });
+    await node.do(root, deleteTopic, { streamId: id(0), topicId: id("t77") });
+    expect(await node.topic(root, 0, "again")).toBe(77);
+  });
+
   it("refuses a taken name in its stream alone, and an unknown stream, in the log", async () => {
     await node.stream(root, "other");
     await create("events", 1);

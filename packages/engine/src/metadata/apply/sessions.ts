@@ -91,6 +91,8 @@ export function endSession(context: OperationContext, session: Session, reason: 
 export const applyFinalizeSession = handler(finalizeSession, (context, request) => {
   const { state } = context;
   if (context.actor !== undefined) return refuse(ErrorCode.InvalidCommand);
+  // A debt stands for a copy that could not answer. There are no other copies yet, so nobody may write one.
+  if (request.debt.length > 0) return refuse(ErrorCode.FeatureUnavailable);
   const session = state.sessions.get(request.identity.clientId);
   if (session === undefined || session.isLive || BigInt(session.epoch) !== request.identity.session) return nothing;
   if (request.namespaceRevision !== BigInt(state.namespaceRevision)) return refuse(ErrorCode.LifecycleBusy);

@@ -25,17 +25,26 @@ export interface ChangePosition {
 export const isBehind = (position: Pick<ChangePosition, "op" | "ordinal">, of: ChangePosition): boolean =>
   position.op < of.op || (position.op === of.op && position.ordinal < of.ordinal);
 
+/**
+ * Body bytes that one class may hold, whatever its capacity in records: the permissions of a user are part of each of its
+ * changes, and have no bound of their own.
+ */
+export const CHANGE_QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+
 /** The changes of one retention class, oldest first. */
 export class ChangeQueue {
   readonly capacity: number;
+  readonly bytesMax: number;
+  private bytes = 0;
   /** Live entries start at `head`; the part before it is cut off now and then, so removal is cheap. */
   private entries: LoggedChange[] = [];
   private head = 0;
   /** The newest change that is gone; undefined when nothing is. */
   evicted: ChangePosition | undefined;
 
-  constructor(capacity: number) {
+  constructor(capacity: number, bytesMax = CHANGE_QUEUE_BYTES_MAX) {
     this.capacity = capacity;
+    this.bytesMax = bytesMax;
   }
 
   get length(): number {
@@ -52,11 +61,12 @@ export class ChangeQueue {
 
   push(change: LoggedChange): void {
     this.entries.push(change);
+    this.bytes += change.body.length;
   }
 
   /** Removes the oldest operations until the rest fits. An operation goes as a whole or stays as a whole. */
   evict(): void {
-    while (this.length > this.capacity) this.evictOldestOperation();
+    while (this.length > this.capacity || this.bytes > this.bytesMax) this.evictOldestOperation();
     if (this.head > 1024 && this.head > this.entries.length / 2) {
       this.entries = this.entries.slice(this.head);
       this.head = 0;
@@ -69,6 +79,7 @@ export class ChangeQueue {
       const change = this.entries[this.head];
       if (change !== undefined) {
         const { ordinal, checksum, timestampMicros } = change;
+        this.bytes -= change.body.length;
         this.evicted = { op: change.op, ordinal, checksum, timestampMicros };
       }
       this.head++;

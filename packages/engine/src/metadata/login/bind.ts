@@ -18,15 +18,20 @@ export function sessionToBind(
   identity: SessionIdentity,
   bindSecret: Uint8Array,
 ): Session | Refusal {
-  if (identity.metadataWatermark > BigInt(state.appliedOp)) return refuse(ErrorCode.TransientNotAccepted);
   const session = state.sessions.get(identity.clientId);
   // Compared in any case, so that the time tells nothing about which client ids have a session.
   const isProven = equalBytes(session?.verifier ?? unknownVerifier, bindVerifier(bindSecret));
-  if (session?.isLive !== true || !isProven) return refuse(ErrorCode.Unauthenticated);
+  const isBehind = identity.metadataWatermark > BigInt(state.appliedOp);
+  // A session that this node has not seen may be among what it has not applied.
+  if (session === undefined) return refuse(isBehind ? ErrorCode.TransientNotAccepted : ErrorCode.Unauthenticated);
+  if (!isProven || !session.isLive || !isOwned(state, session)) return refuse(ErrorCode.Unauthenticated);
   if (identity.session !== 0n && identity.session !== BigInt(session.epoch)) return refuse(ErrorCode.Unauthenticated);
-  const user = state.users.get(session.userId);
-  const isOwned = user?.createdAtMicros === session.userCreatedAtMicros && user.isActive;
-  return isOwned ? session : refuse(ErrorCode.Unauthenticated);
+  return isBehind ? refuse(ErrorCode.TransientNotAccepted) : session;
 }
 
 const unknownVerifier = new Uint8Array(32);
+
+function isOwned(state: MetadataState, session: Session): boolean {
+  const user = state.users.get(session.userId);
+  return user?.createdAtMicros === session.userCreatedAtMicros && user.isActive;
+}

@@ -28,7 +28,7 @@ export interface Placement {
   place(count: number, replicationFactor: number): readonly PartitionPlacement[];
 }
 
-/** Every node stores every partition, and the first node of the roster starts as primary. */
+/** Every node stores every partition and the first one starts as primary: the placement of a roster of one. */
 export const everyNode: Placement = {
   place: (count) => Array.from({ length: count }, () => ({ initialView: 0, members: [] })),
 };
