@@ -236,6 +236,11 @@ export class PartitionGroup {
 
   // Reads.
 
+  /** First offset that a read from `startOffset` can give: what retention deleted is passed over. */
+  firstKept(startOffset: number): number {
+    return Math.max(startOffset, this.store.startOffset);
+  }
+
   /**
    * Reads committed messages from an offset on, at once when they are in memory. Undefined when the disk has no room for
    * one more read now.

@@ -37,7 +37,7 @@ export class OpenTarget {
 
   /** Messages that wait behind the start. */
   get available(): number {
-    return Math.max(0, this.group.machine.nextOffset - this.startOffset);
+    return Math.max(0, this.group.machine.nextOffset - this.group.firstKept(this.startOffset));
   }
 
   /** 0, or why this partition must not be read any more. */

@@ -100,7 +100,7 @@ export class Fetch {
   /** Serves when there is enough, when a partition failed or when the wait is over; else waits on. */
   private proceed(): void {
     const open = this.open;
-    const available = open.reduce((sum, target) => sum + target.available, 0);
+    const available = availableIn(open);
     const { minCount } = this.command.wait;
     if (this.isWaitOver || available >= minCount || open.length < this.parts.length) void this.serve();
     else if (available === 0) this.park(open, minCount, this.maxBytes);
@@ -108,7 +108,9 @@ export class Fetch {
       // Fewer messages than wanted are there; they may fill the reply all the same.
       void this.measure(open).then((bytes) => {
         if (this.isAnswered) return;
-        if (bytes >= this.maxBytes) void this.serve();
+        // What came in meanwhile is not measured.
+        if (availableIn(open) !== available) this.proceed();
+        else if (bytes >= this.maxBytes) void this.serve();
         else this.park(open, minCount - available, this.maxBytes - bytes);
       });
     }
@@ -283,6 +285,9 @@ export class Fetch {
     for (const target of this.open) target.unwatch();
   }
 }
+
+const availableIn = (targets: readonly OpenTarget[]): number =>
+  targets.reduce((sum, target) => sum + target.available, 0);
 
 const empty: ReadResult = {
   pieces: [],

@@ -130,24 +130,25 @@ export class Poll {
       }
       this.startOffset = end;
     }
-    const available = end - this.startOffset;
+    const from = this.group.firstKept(this.startOffset);
+    const available = end - from;
     if (this.isWaitOver || available >= this.minCount) {
       const { currentOffset } = machine;
       this.read((result) => {
         this.deliver(result, currentOffset);
       });
-    } else if (available <= 0) this.park(this.startOffset + 1, Infinity);
-    else this.measure(end);
+    } else if (available <= 0) this.park(from + 1, Infinity);
+    else this.measure(from, end);
   }
 
   /** Fewer messages than wanted are there; they may fill the reply all the same. */
-  private measure(end: number): void {
+  private measure(from: number, end: number): void {
     const { currentOffset } = this.group.machine;
     const { bytesSum } = this.group;
     this.read((result) => {
       const isFull = result.bytes >= this.maxBytes || (result.lastOffset ?? end) < end - 1;
       if (isFull) this.deliver(result, currentOffset);
-      else this.park(this.startOffset + this.minCount, bytesSum + this.maxBytes - result.bytes);
+      else this.park(from + this.minCount, bytesSum + this.maxBytes - result.bytes);
     });
   }
 
