@@ -1,6 +1,6 @@
 import { xxhash3, xxhash32 } from "hash-wasm";
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { assembledModuleText } from "../../scripts/assemble.js";
 import type { HashBackend } from "../../src/hash/backend.js";
 import { hashBackend, xxh32, xxh3_64, Xxh3Stream } from "../../src/hash/index.js";
@@ -117,5 +117,22 @@ describe("the WebAssembly module", () => {
 
   it("is what this process uses", () => {
     expect(hashBackend).toBe("wasm-simd");
+  });
+
+  it("is left alone where the engine lacks it, lacks SIMD or forbids to compile", () => {
+    const forbidden = class {
+      constructor() {
+        throw new Error("the content security policy forbids code generation");
+      }
+    };
+    for (const engine of [undefined, { validate: () => false }, { validate: () => true, Module: forbidden }]) {
+      vi.stubGlobal("WebAssembly", engine);
+      try {
+        expect(wasmBackend()).toBeUndefined();
+      } finally {
+        vi.unstubAllGlobals();
+      }
+    }
+    expect(wasmBackend()?.name).toBe("wasm-simd");
   });
 });
