@@ -120,10 +120,8 @@ describe("the WebAssembly module", () => {
   });
 
   it("is left alone where the engine lacks it, lacks SIMD or forbids to compile", () => {
-    const forbidden = class {
-      constructor() {
-        throw new Error("the content security policy forbids code generation");
-      }
+    const forbidden = function (): never {
+      throw new Error("the content security policy forbids code generation");
     };
     for (const engine of [undefined, { validate: () => false }, { validate: () => true, Module: forbidden }]) {
       vi.stubGlobal("WebAssembly", engine);
