@@ -18,21 +18,15 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut arguments = Self {
-            url: DEFAULT_URL.to_owned(),
-            only: Vec::new(),
-            timeout: DEFAULT_TIMEOUT,
-            list: false,
-        };
+        let mut arguments =
+            Self { url: DEFAULT_URL.to_owned(), only: Vec::new(), timeout: DEFAULT_TIMEOUT, list: false };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--url" => arguments.url = value()?,
                 "--only" => arguments.only = value()?.split(',').map(str::to_owned).collect(),
                 "--timeout" => {
-                    let seconds = value()?
-                        .parse()
-                        .map_err(|_| "--timeout takes whole seconds".to_owned())?;
+                    let seconds = value()?.parse().map_err(|_| "--timeout takes whole seconds".to_owned())?;
                     arguments.timeout = Duration::from_secs(seconds);
                 }
                 "--list" => arguments.list = true,

@@ -30,9 +30,7 @@ async fn main() -> ExitCode {
     let Some(server) = Server::parse(&arguments.url) else {
         return wrong_call("--url takes iggy+tcp://USER:PASSWORD@HOST:PORT");
     };
-    let selected: Vec<&Scenario> = scenarios::all()
-        .filter(|scenario| arguments.selects(scenario.name))
-        .collect();
+    let selected: Vec<&Scenario> = scenarios::all().filter(|scenario| arguments.selects(scenario.name)).collect();
     if selected.is_empty() {
         return wrong_call("--only selects no scenario");
     }
@@ -54,11 +52,7 @@ async fn main() -> ExitCode {
         }
     }
     println!("{} passed, {failed} failed", selected.len() - failed);
-    if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 async fn run(scenario: &Scenario, world: World, limit: Duration) -> Outcome {

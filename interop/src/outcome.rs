@@ -33,11 +33,7 @@ impl From<IggyError> for Failure {
 impl From<ReadError> for Failure {
     #[track_caller]
     fn from(read: ReadError) -> Self {
-        Self::new(format_args!(
-            "read of partition {:?} refused with {}",
-            read.partition_id,
-            named(&read.error)
-        ))
+        Self::new(format_args!("read of partition {:?} refused with {}", read.partition_id, named(&read.error)))
     }
 }
 
@@ -64,11 +60,7 @@ pub fn equal<T: PartialEq + Debug>(what: &str, actual: T, expected: T) -> Outcom
 
 #[track_caller]
 pub fn holds(what: &str, condition: bool) -> Outcome {
-    if condition {
-        Ok(())
-    } else {
-        Err(Failure::new(format_args!("{what} does not hold")))
-    }
+    if condition { Ok(()) } else { Err(Failure::new(format_args!("{what} does not hold"))) }
 }
 
 #[track_caller]
@@ -89,12 +81,9 @@ pub fn absent<T: Debug>(what: &str, value: Option<T>) -> Outcome {
 pub fn refused<T: Debug>(what: &str, result: Result<T, IggyError>, codes: &[u32]) -> Outcome {
     match result {
         Err(error) if codes.contains(&error.as_code()) => Ok(()),
-        Err(error) => Err(Failure::new(format_args!(
-            "{what}: refused with {} instead of {codes:?}",
-            named(&error)
-        ))),
-        Ok(value) => Err(Failure::new(format_args!(
-            "{what}: accepted with {value:?} instead of refused with {codes:?}"
-        ))),
+        Err(error) => Err(Failure::new(format_args!("{what}: refused with {} instead of {codes:?}", named(&error)))),
+        Ok(value) => {
+            Err(Failure::new(format_args!("{what}: accepted with {value:?} instead of refused with {codes:?}")))
+        }
     }
 }

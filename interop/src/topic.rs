@@ -21,10 +21,7 @@ pub fn messages(numbers: Range<u32>) -> Outcome<Vec<IggyMessage>> {
 
 pub fn message(number: u32) -> Outcome<IggyMessage> {
     let id = u128::from(number) + 1;
-    Ok(IggyMessage::builder()
-        .id(id)
-        .payload(Bytes::from(text(number)))
-        .build()?)
+    Ok(IggyMessage::builder().id(id).payload(Bytes::from(text(number))).build()?)
 }
 
 pub fn text(number: u32) -> String {
@@ -37,11 +34,7 @@ pub fn texts(numbers: Range<u32>) -> Vec<String> {
 
 /// The payloads of a reply, which must be UTF-8.
 pub fn read_texts(polled: &PolledMessages) -> Outcome<Vec<String>> {
-    polled
-        .messages
-        .iter()
-        .map(|message| message.payload_as_string().map_err(Failure::from))
-        .collect()
+    polled.messages.iter().map(|message| message.payload_as_string().map_err(Failure::from)).collect()
 }
 
 pub fn offsets(polled: &PolledMessages) -> Vec<u64> {
@@ -53,9 +46,7 @@ impl Topic {
     pub async fn send(&self, client: &IggyClient, partition: u32, numbers: Range<u32>) -> Outcome<u64> {
         let mut batch = messages(numbers)?;
         let partitioning = Partitioning::partition_id(partition);
-        let sent = client
-            .send_messages(&self.stream, &self.topic, &partitioning, &mut batch)
-            .await?;
+        let sent = client.send_messages(&self.stream, &self.topic, &partitioning, &mut batch).await?;
         let confirmation = present("confirmation", sent.confirmations.first())?;
         equal("confirmed partition", confirmation.partition_id, partition)?;
         Ok(confirmation.base_offset)
@@ -69,18 +60,8 @@ impl Topic {
         strategy: PollingStrategy,
         count: u32,
     ) -> Result<PolledMessages, IggyError> {
-        let options = PollOptions {
-            count,
-            ..Default::default()
-        };
-        self.poll_as(
-            client,
-            &Consumer::new(Identifier::numeric(READER)?),
-            partition,
-            strategy,
-            options,
-        )
-        .await
+        let options = PollOptions { count, ..Default::default() };
+        self.poll_as(client, &Consumer::new(Identifier::numeric(READER)?), partition, strategy, options).await
     }
 
     pub async fn poll_as(
@@ -91,9 +72,7 @@ impl Topic {
         strategy: PollingStrategy,
         options: PollOptions,
     ) -> Result<PolledMessages, IggyError> {
-        client
-            .poll_messages(&self.stream, &self.topic, partition, consumer, &strategy, options)
-            .await
+        client.poll_messages(&self.stream, &self.topic, partition, consumer, &strategy, options).await
     }
 
     /// The payloads of a whole partition, whose offsets must be 0, 1, 2, ...
@@ -106,11 +85,7 @@ impl Topic {
                 return Ok(read);
             }
             let first = read.len() as u64;
-            equal(
-                "offsets",
-                offsets(&polled),
-                (first..first + polled.messages.len() as u64).collect(),
-            )?;
+            equal("offsets", offsets(&polled), (first..first + polled.messages.len() as u64).collect())?;
             read.extend(read_texts(&polled)?);
             position = polled.continuation();
         }

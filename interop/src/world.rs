@@ -22,16 +22,10 @@ pub struct Server {
 
 impl Server {
     pub fn parse(url: &str) -> Option<Self> {
-        let rest = url
-            .strip_prefix("iggy+tcp://")
-            .or_else(|| url.strip_prefix("iggy://"))?;
+        let rest = url.strip_prefix("iggy+tcp://").or_else(|| url.strip_prefix("iggy://"))?;
         let (credentials, address) = rest.split_once('@')?;
         let (username, password) = credentials.split_once(':')?;
-        Some(Self {
-            address: address.to_owned(),
-            username: username.to_owned(),
-            password: password.to_owned(),
-        })
+        Some(Self { address: address.to_owned(), username: username.to_owned(), password: password.to_owned() })
     }
 
     fn url(address: &str, username: &str, password: &str) -> String {
@@ -94,76 +88,47 @@ impl World {
         username: &str,
         password: &str,
     ) -> Result<Arc<IggyClient>, IggyError> {
-        self.connect(IggyClient::from_connection_string(&Server::url(
-            address, username, password,
-        ))?)
-        .await
+        self.connect(IggyClient::from_connection_string(&Server::url(address, username, password))?).await
     }
 
     /// A connection without a session.
     pub async fn connect_only(&self) -> Outcome<Arc<IggyClient>> {
-        let client = IggyClient::builder()
-            .with_tcp()
-            .with_server_address(self.server.address.clone())
-            .build()?;
+        let client = IggyClient::builder().with_tcp().with_server_address(self.server.address.clone()).build()?;
         Ok(self.connect(client).await?)
     }
 
     async fn connect(&self, client: IggyClient) -> Result<Arc<IggyClient>, IggyError> {
         let client = Arc::new(client);
-        self.clients
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Arc::clone(&client));
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&client));
         client.connect().await?;
         Ok(client)
     }
 
     pub async fn stream(&self) -> Outcome<Identifier> {
         let name = self.name();
-        self.root()
-            .await?
-            .create_stream(&name, &StreamCreateOptions::default())
-            .await?;
+        self.root().await?.create_stream(&name, &StreamCreateOptions::default()).await?;
         Ok(Identifier::named(&name)?)
     }
 
     /// A topic of `partitions` in a stream of its own, with the defaults of the server.
     pub async fn topic(&self, partitions: u32) -> Outcome<Topic> {
-        self.topic_with(TopicCreateOptions {
-            partitions_count: Some(partitions),
-            ..Default::default()
-        })
-        .await
+        self.topic_with(TopicCreateOptions { partitions_count: Some(partitions), ..Default::default() }).await
     }
 
     pub async fn topic_with(&self, options: TopicCreateOptions) -> Outcome<Topic> {
         let stream = self.stream().await?;
         let name = self.name();
         self.root().await?.create_topic(&stream, &name, &options).await?;
-        Ok(Topic {
-            stream,
-            topic: Identifier::named(&name)?,
-        })
+        Ok(Topic { stream, topic: Identifier::named(&name)? })
     }
 
     /// Removes what the scenario left on the server and ends its sessions, whatever its outcome was.
     pub async fn clean_up(&self) -> Outcome {
         let root = self.sign_in().await?;
-        for stream in root
-            .get_streams()
-            .await?
-            .iter()
-            .filter(|stream| stream.name.starts_with(&self.prefix))
-        {
+        for stream in root.get_streams().await?.iter().filter(|stream| stream.name.starts_with(&self.prefix)) {
             root.delete_stream(&Identifier::named(&stream.name)?).await?;
         }
-        for user in root
-            .get_users()
-            .await?
-            .iter()
-            .filter(|user| user.username.starts_with(&self.prefix))
-        {
+        for user in root.get_users().await?.iter().filter(|user| user.username.starts_with(&self.prefix)) {
             root.delete_user(&Identifier::named(&user.username)?).await?;
         }
         let tokens = root.get_personal_access_tokens().await?;

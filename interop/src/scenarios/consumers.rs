@@ -25,10 +25,7 @@ scenarios![
 const PROMPT: Duration = Duration::from_secs(10);
 
 fn waiting(commit: CommitPolicy) -> PollOptions {
-    PollOptions {
-        commit,
-        ..PollOptions::wait(IggyDuration::new(Duration::from_millis(500)))
-    }
+    PollOptions { commit, ..PollOptions::wait(IggyDuration::new(Duration::from_millis(500))) }
 }
 
 async fn batch(reader: &mut PartitionReader) -> Outcome<PolledMessages> {
@@ -43,11 +40,7 @@ async fn message(consumer: &mut IggyConsumer) -> Outcome<ReceivedMessage> {
 }
 
 fn consumer(client: &IggyClient, name: &str, topic: &Topic, commit: CommitPolicy) -> Outcome<IggyConsumer> {
-    let builder = client.consumer(
-        name,
-        &topic.stream.get_string_value()?,
-        &topic.topic.get_string_value()?,
-    )?;
+    let builder = client.consumer(name, &topic.stream.get_string_value()?, &topic.topic.get_string_value()?)?;
     Ok(builder.partitions([0]).poll_options(waiting(commit)).build())
 }
 
@@ -61,9 +54,7 @@ async fn consume(consumer: &mut IggyConsumer, count: usize) -> Outcome<Vec<u64>>
 }
 
 async fn stored(client: &IggyClient, topic: &Topic, consumer: &Consumer) -> Outcome<Option<u64>> {
-    let offset = client
-        .get_consumer_offset(consumer, &topic.stream, &topic.topic, Some(0))
-        .await?;
+    let offset = client.get_consumer_offset(consumer, &topic.stream, &topic.topic, Some(0)).await?;
     Ok(offset.map(|offset| offset.stored_offset))
 }
 
@@ -76,11 +67,7 @@ async fn reader_of_partitions(world: &World) -> Outcome {
         topic.send(root, partition, 0..MESSAGES).await?;
     }
     let builder = root.reader(&topic.stream, &topic.topic, &Consumer::new(world.id()?));
-    let mut reader = builder
-        .partitions(0..PARTITIONS)
-        .options(waiting(CommitPolicy::Manual))
-        .build()
-        .await?;
+    let mut reader = builder.partitions(0..PARTITIONS).options(waiting(CommitPolicy::Manual)).build().await?;
     let mut read: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     while read.values().map(Vec::len).sum::<usize>() < (MESSAGES * PARTITIONS) as usize {
         let batch = batch(&mut reader).await?;
@@ -93,11 +80,7 @@ async fn reader_of_partitions(world: &World) -> Outcome {
     }
     topic.send(root, 3, 50..51).await?;
     let live = batch(&mut reader).await?;
-    equal(
-        "live message",
-        (live.partition_id, live.messages[0].header.offset),
-        (3, 50),
-    )?;
+    equal("live message", (live.partition_id, live.messages[0].header.offset), (3, 50))?;
     Ok(reader.close().await?)
 }
 
@@ -108,14 +91,7 @@ async fn reader_resumes(world: &World) -> Outcome {
     let identity = Consumer::new(world.id()?);
     let open = async || {
         let builder = root.reader(&topic.stream, &topic.topic, &identity);
-        builder
-            .partitions([0])
-            .options(PollOptions {
-                count: 4,
-                ..waiting(CommitPolicy::Manual)
-            })
-            .build()
-            .await
+        builder.partitions([0]).options(PollOptions { count: 4, ..waiting(CommitPolicy::Manual) }).build().await
     };
     let mut reader = open().await?;
     let first = batch(&mut reader).await?;
@@ -126,17 +102,9 @@ async fn reader_resumes(world: &World) -> Outcome {
     let mut reader = open().await?;
     let next = batch(&mut reader).await?;
     let behind = first.messages.len() as u64;
-    equal(
-        "first message after the restart",
-        next.messages[0].header.offset,
-        behind,
-    )?;
+    equal("first message after the restart", next.messages[0].header.offset, behind)?;
     reader.seek(0, PollingStrategy::offset(2)).await?;
-    equal(
-        "first message after the seek",
-        batch(&mut reader).await?.messages[0].header.offset,
-        2,
-    )?;
+    equal("first message after the seek", batch(&mut reader).await?.messages[0].header.offset, 2)?;
     Ok(reader.close().await?)
 }
 
@@ -146,10 +114,7 @@ async fn reader_commits_on_read(world: &World) -> Outcome {
     let topic = world.topic(1).await?;
     topic.send(root, 0, 0..10).await?;
     let identity = Consumer::new(world.id()?);
-    let options = PollOptions {
-        count: 3,
-        ..waiting(CommitPolicy::OnRead)
-    };
+    let options = PollOptions { count: 3, ..waiting(CommitPolicy::OnRead) };
     let builder = root.reader(&topic.stream, &topic.topic, &identity);
     let mut reader = builder.partitions([0]).options(options).build().await?;
     let taken = batch(&mut reader).await?;
@@ -176,11 +141,7 @@ async fn manual_commit(world: &World) -> Outcome {
 
     let mut second = consumer(root, &name, &topic, CommitPolicy::Manual)?;
     second.init().await?;
-    equal(
-        "offsets after the restart",
-        consume(&mut second, 12).await?,
-        (8..20).collect(),
-    )?;
+    equal("offsets after the restart", consume(&mut second, 12).await?, (8..20).collect())?;
     Ok(second.shutdown().await?)
 }
 
@@ -197,22 +158,16 @@ async fn auto_commit(world: &World) -> Outcome {
     });
     let mut consumer = consumer(root, &name, &topic, every_ten)?;
     consumer.init().await?;
-    // A message counts when the application asks for the one behind it.
+    // A message counts when the application asks for the one behind it. The tenth one starts a store, which takes the
+    // latest that counts by then.
     consume(&mut consumer, 15).await?;
     eventually(async || {
-        equal(
-            "offset of the tenth message",
-            stored(root, &topic, &identity).await?,
-            Some(9),
-        )
+        let stored = present("offset", stored(root, &topic, &identity).await?)?;
+        holds("ten to fourteen messages are stored", (9..=13).contains(&stored))
     })
     .await?;
     consumer.shutdown().await?;
-    equal(
-        "offset after the shutdown",
-        stored(root, &topic, &identity).await?,
-        Some(14),
-    )
+    equal("offset after the shutdown", stored(root, &topic, &identity).await?, Some(14))
 }
 
 async fn consumer_waits(world: &World) -> Outcome {
@@ -220,10 +175,7 @@ async fn consumer_waits(world: &World) -> Outcome {
     let topic = world.topic(1).await?;
     let mut early = consumer(root, &world.name(), &topic, CommitPolicy::OnRead)?;
     early.init().await?;
-    holds(
-        "nothing to consume yet",
-        timeout(Duration::from_millis(800), early.next()).await.is_err(),
-    )?;
+    holds("nothing to consume yet", timeout(Duration::from_millis(800), early.next()).await.is_err())?;
     topic.send(root, 0, 0..3).await?;
     equal("offsets", consume(&mut early, 3).await?, (0..3).collect())?;
     Ok(early.shutdown().await?)
@@ -250,9 +202,7 @@ async fn group_shares(world: &World) -> Outcome {
     let mut read: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     let mut take = async |member: &mut IggyConsumer| {
         let received = message(member).await?;
-        read.entry(received.partition_id)
-            .or_default()
-            .push(received.message.header.offset);
+        read.entry(received.partition_id).or_default().push(received.message.header.offset);
         Outcome::Ok(member.commit(received.checkpoint()).await?)
     };
     for _ in 0..MESSAGES {
@@ -267,9 +217,5 @@ async fn group_shares(world: &World) -> Outcome {
     for offsets in read.into_values() {
         equal("offsets of a partition", offsets, (0..u64::from(MESSAGES)).collect())?;
     }
-    equal(
-        "messages of partition 0",
-        topic.read_all(writer, 0).await?,
-        texts(0..MESSAGES),
-    )
+    equal("messages of partition 0", topic.read_all(writer, 0).await?, texts(0..MESSAGES))
 }

@@ -72,10 +72,7 @@ async fn min_count(world: &World) -> Outcome {
     let (reader, writer) = (world.sign_in().await?, world.root().await?);
     let topic = world.topic(1).await?;
     topic.send(writer, 0, 0..2).await?;
-    let five = PollOptions {
-        min_count: 5,
-        ..up_to(LONG)
-    };
+    let five = PollOptions { min_count: 5, ..up_to(LONG) };
     let (polled, sent) = join(wait_for(&reader, &topic, PollingStrategy::first(), five), async {
         sleep(PARKED).await;
         topic.send(writer, 0, 2..4).await?;
@@ -88,10 +85,7 @@ async fn min_count(world: &World) -> Outcome {
     holds("four messages were not enough", waited >= 2 * PARKED)?;
     holds("six messages ended the wait", waited < PROMPT)?;
 
-    let hundred = PollOptions {
-        min_count: 100,
-        ..up_to(PARKED)
-    };
+    let hundred = PollOptions { min_count: 100, ..up_to(PARKED) };
     let (polled, _) = wait_for(&reader, &topic, PollingStrategy::first(), hundred).await?;
     equal("messages of an ended wait", polled.messages.len(), 6)
 }
@@ -117,10 +111,7 @@ async fn dropped(world: &World) -> Outcome {
     let topic = world.topic(1).await?;
     for _ in 0..20 {
         let poll = wait_for(root, &topic, PollingStrategy::offset(0), up_to(LONG));
-        holds(
-            "the poll is parked",
-            timeout(Duration::from_millis(30), poll).await.is_err(),
-        )?;
+        holds("the poll is parked", timeout(Duration::from_millis(30), poll).await.is_err())?;
     }
     topic.send(root, 0, 0..3).await?;
     let (polled, waited) = wait_for(root, &topic, PollingStrategy::offset(0), up_to(LONG)).await?;
@@ -131,19 +122,12 @@ async fn dropped(world: &World) -> Outcome {
 async fn deleted_partition(world: &World) -> Outcome {
     let (reader, writer) = (world.sign_in().await?, world.root().await?);
     let topic = world.topic(1).await?;
-    let (polled, deleted) = join(
-        wait_for(&reader, &topic, PollingStrategy::offset(0), up_to(LONG)),
-        async {
-            sleep(PARKED).await;
-            writer.delete_topic(&topic.stream, &topic.topic).await
-        },
-    )
+    let (polled, deleted) = join(wait_for(&reader, &topic, PollingStrategy::offset(0), up_to(LONG)), async {
+        sleep(PARKED).await;
+        writer.delete_topic(&topic.stream, &topic.topic).await
+    })
     .await;
     deleted?;
-    let gone = [
-        &[code::HISTORY_UNAVAILABLE, code::PARTITION_NOT_FOUND],
-        code::NO_SUCH_TOPIC,
-    ]
-    .concat();
+    let gone = [&[code::HISTORY_UNAVAILABLE, code::PARTITION_NOT_FOUND], code::NO_SUCH_TOPIC].concat();
     refused("poll of a deleted topic", polled.map(|_| ()), &gone)
 }

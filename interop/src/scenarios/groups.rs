@@ -28,50 +28,29 @@ impl Group {
     async fn create(world: &World, partitions: u32) -> Outcome<Self> {
         let topic = world.topic(partitions).await?;
         let name = world.name();
-        world
-            .root()
-            .await?
-            .create_consumer_group(&topic.stream, &topic.topic, &name)
-            .await?;
-        Ok(Self {
-            topic,
-            id: Identifier::named(&name)?,
-        })
+        world.root().await?.create_consumer_group(&topic.stream, &topic.topic, &name).await?;
+        Ok(Self { topic, id: Identifier::named(&name)? })
     }
 
     async fn join(&self, client: &IggyClient) -> Outcome {
-        Ok(client
-            .join_consumer_group(&self.topic.stream, &self.topic.topic, &self.id)
-            .await?)
+        Ok(client.join_consumer_group(&self.topic.stream, &self.topic.topic, &self.id).await?)
     }
 
     async fn leave(&self, client: &IggyClient) -> Result<(), IggyError> {
-        client
-            .leave_consumer_group(&self.topic.stream, &self.topic.topic, &self.id)
-            .await
+        client.leave_consumer_group(&self.topic.stream, &self.topic.topic, &self.id).await
     }
 
     async fn sync(&self, client: &IggyClient) -> Outcome<Option<ConsumerGroupAssignment>> {
-        Ok(client
-            .sync_consumer_group(&self.topic.stream, &self.topic.topic, &self.id)
-            .await?)
+        Ok(client.sync_consumer_group(&self.topic.stream, &self.topic.topic, &self.id).await?)
     }
 
     /// The partitions that the member may poll now.
     async fn share(&self, client: &IggyClient) -> Outcome<BTreeSet<u32>> {
-        Ok(present("assignment", self.sync(client).await?)?
-            .partitions
-            .into_iter()
-            .collect())
+        Ok(present("assignment", self.sync(client).await?)?.partitions.into_iter().collect())
     }
 
     async fn details(&self, client: &IggyClient) -> Outcome<ConsumerGroupDetails> {
-        present(
-            "group",
-            client
-                .get_consumer_group(&self.topic.stream, &self.topic.topic, &self.id)
-                .await?,
-        )
+        present("group", client.get_consumer_group(&self.topic.stream, &self.topic.topic, &self.id).await?)
     }
 
     async fn poll(
@@ -80,14 +59,8 @@ impl Group {
         partition: u32,
         commit: CommitPolicy,
     ) -> Result<PolledMessages, IggyError> {
-        let options = PollOptions {
-            count: 5,
-            commit,
-            ..Default::default()
-        };
-        self.topic
-            .poll_as(client, &self.consumer(), partition, PollingStrategy::next(), options)
-            .await
+        let options = PollOptions { count: 5, commit, ..Default::default() };
+        self.topic.poll_as(client, &self.consumer(), partition, PollingStrategy::next(), options).await
     }
 
     fn consumer(&self) -> Consumer {
@@ -121,35 +94,19 @@ async fn group_lifecycle(world: &World) -> Outcome {
     equal("members of a new group", created.members_count, 0)?;
     equal("partitions of a new group", created.partitions_count, 2)?;
     let duplicate = root.create_consumer_group(&topic.stream, &topic.topic, &name).await;
-    refused(
-        "second group of the name",
-        duplicate,
-        &[code::GROUP_NAME_ALREADY_EXISTS],
-    )?;
+    refused("second group of the name", duplicate, &[code::GROUP_NAME_ALREADY_EXISTS])?;
 
     let id = Identifier::numeric(created.id)?;
-    let by_id = present(
-        "group by id",
-        root.get_consumer_group(&topic.stream, &topic.topic, &id).await?,
-    )?;
+    let by_id = present("group by id", root.get_consumer_group(&topic.stream, &topic.topic, &id).await?)?;
     equal("name of the group", by_id.name.as_str(), name.as_str())?;
     let listed = root.get_consumer_groups(&topic.stream, &topic.topic).await?;
-    equal(
-        "groups of the topic",
-        listed.iter().map(|group| group.name.clone()).collect(),
-        vec![name],
-    )?;
+    equal("groups of the topic", listed.iter().map(|group| group.name.clone()).collect(), vec![name])?;
 
     root.delete_consumer_group(&topic.stream, &topic.topic, &id).await?;
-    absent(
-        "deleted group",
-        root.get_consumer_group(&topic.stream, &topic.topic, &id).await?,
-    )?;
+    absent("deleted group", root.get_consumer_group(&topic.stream, &topic.topic, &id).await?)?;
     let again = root.delete_consumer_group(&topic.stream, &topic.topic, &id).await;
     refused("delete of a deleted group", again, code::NO_SUCH_GROUP)?;
-    let reborn = root
-        .create_consumer_group(&topic.stream, &topic.topic, &world.name())
-        .await?;
+    let reborn = root.create_consumer_group(&topic.stream, &topic.topic, &world.name()).await?;
     holds("group ids are never reused", reborn.id > created.id)
 }
 
@@ -157,18 +114,10 @@ async fn join_and_leave(world: &World) -> Outcome {
     let root = world.root().await?;
     let group = Group::create(world, 3).await?;
     absent("assignment before the join", group.sync(root).await?)?;
-    refused(
-        "leave before the join",
-        group.leave(root).await,
-        &[code::GROUP_MEMBER_NOT_FOUND],
-    )?;
+    refused("leave before the join", group.leave(root).await, &[code::GROUP_MEMBER_NOT_FOUND])?;
     group.join(root).await?;
     group.join(root).await?;
-    equal(
-        "partitions of the only member",
-        group.share(root).await?,
-        BTreeSet::from([0, 1, 2]),
-    )?;
+    equal("partitions of the only member", group.share(root).await?, BTreeSet::from([0, 1, 2]))?;
     let details = group.details(root).await?;
     equal("members", details.members_count, 1)?;
     equal(
@@ -176,11 +125,7 @@ async fn join_and_leave(world: &World) -> Outcome {
         details.members[0].partitions.iter().copied().collect(),
         BTreeSet::from([0, 1, 2]),
     )?;
-    equal(
-        "groups of the own client",
-        root.get_me().await?.consumer_groups.len(),
-        1,
-    )?;
+    equal("groups of the own client", root.get_me().await?.consumer_groups.len(), 1)?;
 
     group.leave(root).await?;
     absent("assignment after the leave", group.sync(root).await?)?;
@@ -221,11 +166,9 @@ async fn follows_partitions(world: &World) -> Outcome {
     group.join(&first).await?;
     group.join(&second).await?;
     settled(&group, &[&first, &second], &[1, 1], 2).await?;
-    root.create_partitions(&group.topic.stream, &group.topic.topic, 2)
-        .await?;
+    root.create_partitions(&group.topic.stream, &group.topic.topic, 2).await?;
     settled(&group, &[&first, &second], &[2, 2], 4).await?;
-    root.delete_partitions(&group.topic.stream, &group.topic.topic, 1)
-        .await?;
+    root.delete_partitions(&group.topic.stream, &group.topic.topic, 1).await?;
     settled(&group, &[&first, &second], &[1, 2], 3).await
 }
 
@@ -247,27 +190,14 @@ async fn ownership(world: &World) -> Outcome {
     let stolen = group.poll(&first, foreign, CommitPolicy::Manual).await.map(|_| ());
     refused("poll of the other share", stolen, not_owned)?;
     let (stream, topic) = (&group.topic.stream, &group.topic.topic);
-    let stolen = first
-        .store_consumer_offset(&group.consumer(), stream, topic, Some(foreign), 1)
-        .await;
+    let stolen = first.store_consumer_offset(&group.consumer(), stream, topic, Some(foreign), 1).await;
     refused("offset of the other share", stolen, not_owned)?;
     let stolen = group.poll(stranger, own, CommitPolicy::Manual).await.map(|_| ());
-    refused(
-        "poll by no member",
-        stolen,
-        &[code::GROUP_PARTITION_NOT_OWNED, code::GROUP_MEMBER_NOT_FOUND],
-    )?;
+    refused("poll by no member", stolen, &[code::GROUP_PARTITION_NOT_OWNED, code::GROUP_MEMBER_NOT_FOUND])?;
     first
-        .store_consumer_position(
-            &group.consumer(),
-            stream,
-            topic,
-            &present("checkpoint", polled.checkpoint())?,
-        )
+        .store_consumer_position(&group.consumer(), stream, topic, &present("checkpoint", polled.checkpoint())?)
         .await?;
-    let stored = stranger
-        .get_consumer_offset(&group.consumer(), stream, topic, Some(own))
-        .await?;
+    let stored = stranger.get_consumer_offset(&group.consumer(), stream, topic, Some(own)).await?;
     equal("offset of the group", present("offset", stored)?.stored_offset, 4)
 }
 
@@ -281,18 +211,14 @@ async fn hand_over(world: &World) -> Outcome {
     equal("offsets of the first owner", offsets(&polled), (0..5).collect())?;
     let (stream, topic) = (&group.topic.stream, &group.topic.topic);
     let third = present("checkpoint", polled.checkpoint_at(2))?;
-    first
-        .store_consumer_position(&group.consumer(), stream, topic, &third)
-        .await?;
+    first.store_consumer_position(&group.consumer(), stream, topic, &third).await?;
 
     group.join(&second).await?;
     group.leave(&first).await?;
     settled(&group, &[&second], &[1], 1).await?;
     let polled = eventually(async || Ok(group.poll(&second, 0, CommitPolicy::OnRead).await?)).await?;
     equal("offsets of the second owner", offsets(&polled), (3..8).collect())?;
-    let late = first
-        .store_consumer_position(&group.consumer(), stream, topic, &third)
-        .await;
+    let late = first.store_consumer_position(&group.consumer(), stream, topic, &third).await;
     refused("offset of the old owner", late, &[code::GROUP_PARTITION_NOT_OWNED])?;
     let polled = group.poll(&second, 0, CommitPolicy::OnRead).await?;
     equal("offsets after the late store", offsets(&polled), vec![8, 9])

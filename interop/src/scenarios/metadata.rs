@@ -6,18 +6,11 @@ use crate::outcome::{Outcome, equal, holds, present, refused};
 use crate::world::{World, user_id};
 use iggy::prelude::*;
 
-scenarios![
-    "metadata-changes" = changes,
-    "metadata-current" = current,
-    "metadata-refusals" = refusals
-];
+scenarios!["metadata-changes" = changes, "metadata-current" = current, "metadata-refusals" = refusals];
 
 async fn changes(world: &World) -> Outcome {
     let root = world.root().await?;
-    let latest = MetadataChangesQuery {
-        start: MetadataChangeStart::Latest,
-        ..Default::default()
-    };
+    let latest = MetadataChangesQuery { start: MetadataChangeStart::Latest, ..Default::default() };
     let mut cursor = present("latest cursor", root.get_metadata_changes(&latest).await?.next)?;
 
     let topic = world.topic(2).await?;
@@ -25,25 +18,14 @@ async fn changes(world: &World) -> Outcome {
     let group = world.name();
     root.create_consumer_group(&topic.stream, &topic.topic, &group).await?;
     let user = world.name();
-    root.create_user(
-        &user,
-        "a good password",
-        UserStatus::Active,
-        None,
-        &UserCreateOptions::default(),
-    )
-    .await?;
+    root.create_user(&user, "a good password", UserStatus::Active, None, &UserCreateOptions::default()).await?;
     root.delete_user(&user_id(&user)?).await?;
 
     let mut kinds = Vec::new();
     let mut positions = Vec::new();
     loop {
         // Pages of two, to walk over page ends.
-        let query = MetadataChangesQuery {
-            start: MetadataChangeStart::After(cursor),
-            limit: 2,
-            ..Default::default()
-        };
+        let query = MetadataChangesQuery { start: MetadataChangeStart::After(cursor), limit: 2, ..Default::default() };
         let page = root.get_metadata_changes(&query).await?;
         equal("status", page.status, MetadataChangeStatus::Ok)?;
         equal("phase", page.phase, MetadataChangePhase::Changes)?;
@@ -57,14 +39,8 @@ async fn changes(world: &World) -> Outcome {
             break;
         }
     }
-    let expected = [
-        "stream created",
-        "topic created",
-        "partitions changed",
-        "group created",
-        "user created",
-        "user deleted",
-    ];
+    let expected =
+        ["stream created", "topic created", "partitions changed", "group created", "user created", "user deleted"];
     equal("changes", kinds, expected.to_vec())?;
     holds("positions rise", positions.is_sorted_by(|left, right| left < right))?;
 
@@ -104,11 +80,7 @@ async fn current(world: &World) -> Outcome {
     loop {
         let query = MetadataChangesQuery {
             start: MetadataChangeStart::Current(token),
-            groups: vec![
-                MetadataChangeGroup::Streams,
-                MetadataChangeGroup::Topics,
-                MetadataChangeGroup::Partitions,
-            ],
+            groups: vec![MetadataChangeGroup::Streams, MetadataChangeGroup::Topics, MetadataChangeGroup::Partitions],
             limit: 1,
             ..Default::default()
         };
@@ -121,9 +93,7 @@ async fn current(world: &World) -> Outcome {
                 MetadataCurrentItem::Topic(topic) => topics.push(topic.name),
                 MetadataCurrentItem::Partitions(topic) => partitions.push(topic.partitions_count),
                 other => {
-                    return Err(crate::outcome::Failure::new(format_args!(
-                        "item that nobody asked for: {other:?}"
-                    )));
+                    return Err(crate::outcome::Failure::new(format_args!("item that nobody asked for: {other:?}")));
                 }
             }
         }
@@ -132,14 +102,8 @@ async fn current(world: &World) -> Outcome {
             break;
         }
     }
-    holds(
-        "the stream is in the state",
-        streams.contains(&topic.stream.get_string_value()?),
-    )?;
-    holds(
-        "the topic is in the state",
-        topics.contains(&topic.topic.get_string_value()?),
-    )?;
+    holds("the stream is in the state", streams.contains(&topic.stream.get_string_value()?))?;
+    holds("the topic is in the state", topics.contains(&topic.topic.get_string_value()?))?;
     equal("topics with partitions", partitions.len(), topics.len())?;
     holds("the partitions are in the state", partitions.contains(&2))
 }
@@ -152,35 +116,12 @@ async fn refusals(world: &World) -> Outcome {
         ..Default::default()
     };
     let orphaned = root.get_metadata_changes(&orphaned).await;
-    refused(
-        "topics without their streams",
-        orphaned.map(|_| ()),
-        &[code::INVALID_COMMAND],
-    )?;
-    let endless = MetadataChangesQuery {
-        limit: 1001,
-        ..Default::default()
-    };
-    refused(
-        "page of 1001",
-        root.get_metadata_changes(&endless).await.map(|_| ()),
-        &[code::INVALID_COMMAND],
-    )?;
+    refused("topics without their streams", orphaned.map(|_| ()), &[code::INVALID_COMMAND])?;
+    let endless = MetadataChangesQuery { limit: 1001, ..Default::default() };
+    refused("page of 1001", root.get_metadata_changes(&endless).await.map(|_| ()), &[code::INVALID_COMMAND])?;
 
-    let foreign = MetadataChangeCursor {
-        log_id: 1,
-        op: 1,
-        checksum: 1,
-        ordinal: 0,
-    };
-    let query = MetadataChangesQuery {
-        start: MetadataChangeStart::After(foreign),
-        ..Default::default()
-    };
+    let foreign = MetadataChangeCursor { log_id: 1, op: 1, checksum: 1, ordinal: 0 };
+    let query = MetadataChangesQuery { start: MetadataChangeStart::After(foreign), ..Default::default() };
     let page = root.get_metadata_changes(&query).await?;
-    equal(
-        "status of a cursor of another history",
-        page.status,
-        MetadataChangeStatus::Reset,
-    )
+    equal("status of a cursor of another history", page.status, MetadataChangeStatus::Reset)
 }

@@ -17,9 +17,7 @@ scenarios![
 ];
 
 async fn stored(client: &IggyClient, topic: &Topic, consumer: &Consumer, partition: u32) -> Outcome<Option<u64>> {
-    let offset = client
-        .get_consumer_offset(consumer, &topic.stream, &topic.topic, Some(partition))
-        .await?;
+    let offset = client.get_consumer_offset(consumer, &topic.stream, &topic.topic, Some(partition)).await?;
     Ok(offset.map(|offset| offset.stored_offset))
 }
 
@@ -30,9 +28,7 @@ async fn store(
     partition: u32,
     offset: u64,
 ) -> Result<(), IggyError> {
-    client
-        .store_consumer_offset(consumer, &topic.stream, &topic.topic, Some(partition), offset)
-        .await
+    client.store_consumer_offset(consumer, &topic.stream, &topic.topic, Some(partition), offset).await
 }
 
 async fn consumer_offset(world: &World) -> Outcome {
@@ -44,25 +40,13 @@ async fn consumer_offset(world: &World) -> Outcome {
     for offset in [0, 7, 4] {
         store(root, &topic, &consumer, 0, offset).await?;
         equal("stored offset", stored(root, &topic, &consumer, 0).await?, Some(offset))?;
-        let options = PollOptions {
-            count: 1,
-            ..Default::default()
-        };
-        let next = topic
-            .poll_as(root, &consumer, 0, PollingStrategy::next(), options)
-            .await?;
+        let options = PollOptions { count: 1, ..Default::default() };
+        let next = topic.poll_as(root, &consumer, 0, PollingStrategy::next(), options).await?;
         equal("next after the stored offset", offsets(&next), vec![offset + 1])?;
     }
-    let details = root
-        .get_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0))
-        .await?;
-    equal(
-        "last offset of the partition",
-        present("offset", details)?.current_offset,
-        9,
-    )?;
-    root.delete_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0))
-        .await?;
+    let details = root.get_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0)).await?;
+    equal("last offset of the partition", present("offset", details)?.current_offset, 9)?;
+    root.delete_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0)).await?;
     absent("deleted offset", stored(root, &topic, &consumer, 0).await?)
 }
 
@@ -71,35 +55,16 @@ async fn separate_offsets(world: &World) -> Outcome {
     let topic = world.topic(2).await?;
     topic.send(root, 0, 0..10).await?;
     topic.send(root, 1, 0..10).await?;
-    let (named, other, numbered) = (
-        Consumer::new(world.id()?),
-        Consumer::new(world.id()?),
-        Consumer::new(Identifier::numeric(77)?),
-    );
+    let (named, other, numbered) =
+        (Consumer::new(world.id()?), Consumer::new(world.id()?), Consumer::new(Identifier::numeric(77)?));
     store(root, &topic, &named, 0, 1).await?;
     store(root, &topic, &named, 1, 2).await?;
     store(root, &topic, &other, 0, 3).await?;
     store(root, &topic, &numbered, 0, 4).await?;
-    equal(
-        "offset of the first consumer",
-        stored(root, &topic, &named, 0).await?,
-        Some(1),
-    )?;
-    equal(
-        "its offset of another partition",
-        stored(root, &topic, &named, 1).await?,
-        Some(2),
-    )?;
-    equal(
-        "offset of the second consumer",
-        stored(root, &topic, &other, 0).await?,
-        Some(3),
-    )?;
-    equal(
-        "offset of the numbered consumer",
-        stored(root, &topic, &numbered, 0).await?,
-        Some(4),
-    )?;
+    equal("offset of the first consumer", stored(root, &topic, &named, 0).await?, Some(1))?;
+    equal("its offset of another partition", stored(root, &topic, &named, 1).await?, Some(2))?;
+    equal("offset of the second consumer", stored(root, &topic, &other, 0).await?, Some(3))?;
+    equal("offset of the numbered consumer", stored(root, &topic, &numbered, 0).await?, Some(4))?;
     absent("offset that nobody stored", stored(root, &topic, &other, 1).await?)
 }
 
@@ -110,19 +75,9 @@ async fn offset_refusals(world: &World) -> Outcome {
     let early = store(root, &topic, &consumer, 0, 0).await;
     refused("offset of an empty partition", early, &[code::INVALID_OFFSET])?;
     topic.send(root, 0, 0..3).await?;
-    refused(
-        "offset beyond the end",
-        store(root, &topic, &consumer, 0, 3).await,
-        &[code::INVALID_OFFSET],
-    )?;
-    let missing = root
-        .delete_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0))
-        .await;
-    refused(
-        "delete of a missing offset",
-        missing,
-        &[code::CONSUMER_OFFSET_NOT_FOUND],
-    )?;
+    refused("offset beyond the end", store(root, &topic, &consumer, 0, 3).await, &[code::INVALID_OFFSET])?;
+    let missing = root.delete_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0)).await;
+    refused("delete of a missing offset", missing, &[code::CONSUMER_OFFSET_NOT_FOUND])?;
     let nowhere = store(root, &topic, &consumer, 5, 0).await;
     refused("offset of a missing partition", nowhere, &[code::PARTITION_NOT_FOUND])?;
     let group = Consumer::group(world.id()?);
@@ -135,15 +90,9 @@ async fn commit_on_read(world: &World) -> Outcome {
     let topic = world.topic(1).await?;
     topic.send(root, 0, 0..10).await?;
     let consumer = Consumer::new(world.id()?);
-    let options = PollOptions {
-        count: 4,
-        commit: CommitPolicy::OnRead,
-        ..Default::default()
-    };
+    let options = PollOptions { count: 4, commit: CommitPolicy::OnRead, ..Default::default() };
     for expected in [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9], vec![]] {
-        let polled = topic
-            .poll_as(root, &consumer, 0, PollingStrategy::next(), options)
-            .await?;
+        let polled = topic.poll_as(root, &consumer, 0, PollingStrategy::next(), options).await?;
         equal("offsets of a committing read", offsets(&polled), expected)?;
     }
     // The store follows the reply.
@@ -155,33 +104,14 @@ async fn commit_checkpoint(world: &World) -> Outcome {
     let topic = world.topic(1).await?;
     topic.send(root, 0, 0..10).await?;
     let consumer = Consumer::new(world.id()?);
-    let options = PollOptions {
-        count: 6,
-        ..Default::default()
-    };
-    let polled = topic
-        .poll_as(root, &consumer, 0, PollingStrategy::next(), options)
-        .await?;
-    let (third, last) = (
-        present("checkpoint", polled.checkpoint_at(2))?,
-        present("checkpoint", polled.checkpoint())?,
-    );
-    root.store_consumer_position(&consumer, &topic.stream, &topic.topic, &last)
-        .await?;
-    equal(
-        "offset of the last message",
-        stored(root, &topic, &consumer, 0).await?,
-        Some(5),
-    )?;
-    root.store_consumer_position(&consumer, &topic.stream, &topic.topic, &third)
-        .await?;
-    equal(
-        "offset of an earlier message",
-        stored(root, &topic, &consumer, 0).await?,
-        Some(2),
-    )?;
-    root.delete_consumer_position(&consumer, &topic.stream, &topic.topic, &last)
-        .await?;
+    let options = PollOptions { count: 6, ..Default::default() };
+    let polled = topic.poll_as(root, &consumer, 0, PollingStrategy::next(), options).await?;
+    let (third, last) = (present("checkpoint", polled.checkpoint_at(2))?, present("checkpoint", polled.checkpoint())?);
+    root.store_consumer_position(&consumer, &topic.stream, &topic.topic, &last).await?;
+    equal("offset of the last message", stored(root, &topic, &consumer, 0).await?, Some(5))?;
+    root.store_consumer_position(&consumer, &topic.stream, &topic.topic, &third).await?;
+    equal("offset of an earlier message", stored(root, &topic, &consumer, 0).await?, Some(2))?;
+    root.delete_consumer_position(&consumer, &topic.stream, &topic.topic, &last).await?;
     absent("deleted offset", stored(root, &topic, &consumer, 0).await?)
 }
 
@@ -197,7 +127,6 @@ async fn external_group_offset(world: &World) -> Outcome {
     equal("stored offset", stored(root, &topic, &external, 0).await?, Some(12_345))?;
     let member = Consumer::group(Identifier::named(&name)?);
     absent("offset of the group itself", stored(root, &topic, &member, 0).await?)?;
-    root.delete_consumer_offset(&external, &topic.stream, &topic.topic, Some(0))
-        .await?;
+    root.delete_consumer_offset(&external, &topic.stream, &topic.topic, Some(0)).await?;
     absent("deleted offset", stored(root, &topic, &external, 0).await?)
 }

@@ -36,11 +36,7 @@ async fn poll_strategies(world: &World) -> Outcome {
     ];
     for (what, strategy, count, expected) in cases {
         let polled = topic.poll(root, 0, strategy, count).await?;
-        equal(
-            what,
-            offsets(&polled),
-            (u64::from(expected.start)..u64::from(expected.end)).collect(),
-        )?;
+        equal(what, offsets(&polled), (u64::from(expected.start)..u64::from(expected.end)).collect())?;
         equal(what, read_texts(&polled)?, texts(expected))?;
         equal("partition of the reply", polled.partition_id, 0)?;
         equal("last offset of the reply", polled.current_offset, 19)?;
@@ -108,11 +104,7 @@ async fn poll_continuation(world: &World) -> Outcome {
     }
     equal("messages by sevens", read, texts(0..100))?;
     topic.send(root, 0, 100..101).await?;
-    equal(
-        "message after the end",
-        offsets(&topic.poll(root, 0, position, 7).await?),
-        vec![100],
-    )
+    equal("message after the end", offsets(&topic.poll(root, 0, position, 7).await?), vec![100])
 }
 
 async fn poll_max_bytes(world: &World) -> Outcome {
@@ -121,31 +113,17 @@ async fn poll_max_bytes(world: &World) -> Outcome {
     for _ in 0..8 {
         let payload = Bytes::from(vec![b'x'; 10_000]);
         let mut batch = [IggyMessage::builder().payload(payload).build()?];
-        root.send_messages(&topic.stream, &topic.topic, &Partitioning::partition_id(0), &mut batch)
-            .await?;
+        root.send_messages(&topic.stream, &topic.topic, &Partitioning::partition_id(0), &mut batch).await?;
     }
     let consumer = Consumer::new(world.id()?);
     let poll = async |max_bytes| {
-        let options = PollOptions {
-            max_bytes,
-            ..Default::default()
-        };
-        topic
-            .poll_as(root, &consumer, 0, PollingStrategy::first(), options)
-            .await
+        let options = PollOptions { max_bytes, ..Default::default() };
+        topic.poll_as(root, &consumer, 0, PollingStrategy::first(), options).await
     };
     let some = poll(35_000).await?;
     holds("a reply within its limit", (1..=3).contains(&some.messages.len()))?;
-    equal(
-        "messages above the limit come alone",
-        poll(1000).await?.messages.len(),
-        1,
-    )?;
-    equal(
-        "messages without a tight limit",
-        poll(1_000_000).await?.messages.len(),
-        8,
-    )
+    equal("messages above the limit come alone", poll(1000).await?.messages.len(), 1)?;
+    equal("messages without a tight limit", poll(1_000_000).await?.messages.len(), 8)
 }
 
 async fn poll_refusals(world: &World) -> Outcome {
@@ -156,48 +134,17 @@ async fn poll_refusals(world: &World) -> Outcome {
     refused("missing partition", missing, &[code::PARTITION_NOT_FOUND])?;
     let consumer = Consumer::new(world.id()?);
     let poll = async |consumer: &Consumer, options| {
-        topic
-            .poll_as(root, consumer, 0, PollingStrategy::first(), options)
-            .await
-            .map(|_| ())
+        topic.poll_as(root, consumer, 0, PollingStrategy::first(), options).await.map(|_| ())
     };
-    let none = PollOptions {
-        count: 0,
-        ..Default::default()
-    };
-    refused(
-        "no message",
-        poll(&consumer, none).await,
-        &[code::INVALID_MESSAGES_COUNT],
-    )?;
-    let more = PollOptions {
-        count: 5,
-        min_count: 6,
-        ..Default::default()
-    };
-    refused(
-        "more than the count",
-        poll(&consumer, more).await,
-        &[code::INVALID_MESSAGES_COUNT],
-    )?;
-    let tiny = PollOptions {
-        max_bytes: 100,
-        ..Default::default()
-    };
-    refused(
-        "no room for a header",
-        poll(&consumer, tiny).await,
-        &[code::INVALID_SIZE],
-    )?;
+    let none = PollOptions { count: 0, ..Default::default() };
+    refused("no message", poll(&consumer, none).await, &[code::INVALID_MESSAGES_COUNT])?;
+    let more = PollOptions { count: 5, min_count: 6, ..Default::default() };
+    refused("more than the count", poll(&consumer, more).await, &[code::INVALID_MESSAGES_COUNT])?;
+    let tiny = PollOptions { max_bytes: 100, ..Default::default() };
+    refused("no room for a header", poll(&consumer, tiny).await, &[code::INVALID_SIZE])?;
     let external = Consumer::external_group(world.id()?);
-    refused(
-        "external group",
-        poll(&external, PollOptions::default()).await,
-        &[code::FEATURE_UNAVAILABLE],
-    )?;
+    refused("external group", poll(&external, PollOptions::default()).await, &[code::FEATURE_UNAVAILABLE])?;
     let stream = world.id()?;
-    let missing = root
-        .poll_messages(&stream, &topic.topic, 0, &consumer, &first, PollOptions::default())
-        .await;
+    let missing = root.poll_messages(&stream, &topic.topic, 0, &consumer, &first, PollOptions::default()).await;
     refused("missing stream", missing.map(|_| ()), code::NO_SUCH_STREAM)
 }

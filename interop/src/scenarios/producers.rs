@@ -16,10 +16,7 @@ scenarios![
 ];
 
 fn named_topic(world: &World) -> Outcome<Topic> {
-    Ok(Topic {
-        stream: world.id()?,
-        topic: world.id()?,
-    })
+    Ok(Topic { stream: world.id()?, topic: world.id()? })
 }
 
 fn builder(client: &IggyClient, topic: &Topic, partitions: u32) -> Outcome<IggyProducerBuilder> {
@@ -37,11 +34,7 @@ async fn direct(world: &World) -> Outcome {
         .build();
     producer.init().await?;
     let sent = producer.send(messages(0..2500)?).await?;
-    let bases = sent
-        .confirmations
-        .iter()
-        .map(|confirmation| confirmation.base_offset)
-        .collect();
+    let bases = sent.confirmations.iter().map(|confirmation| confirmation.base_offset).collect();
     equal("offsets of the requests", bases, vec![0, 1000, 2000])?;
     equal("messages", topic.read_all(root, 0).await?, texts(0..2500))
 }
@@ -64,10 +57,7 @@ async fn background(world: &World) -> Outcome {
 async fn idempotent(world: &World) -> Outcome {
     let root = world.root().await?;
     let topic = named_topic(world)?;
-    let producer = builder(root, &topic, 2)?
-        .idempotent()
-        .partitioning(Partitioning::balanced())
-        .build();
+    let producer = builder(root, &topic, 2)?.idempotent().partitioning(Partitioning::balanced()).build();
     producer.init().await?;
     for batch in 0..6 {
         producer.send(messages(batch * 10..batch * 10 + 10)?).await?;
@@ -90,13 +80,8 @@ async fn send_from(
 ) -> Result<u64, IggyError> {
     let section = BatchProducer::new(producer, epoch, base).ok_or(IggyError::InvalidFormat)?;
     let mut batch = messages(base..base + count).map_err(|_| IggyError::InvalidFormat)?;
-    let sent = client
-        .send_producer_messages(&topic.stream, &topic.topic, 0, section, &mut batch)
-        .await?;
-    sent.confirmations
-        .first()
-        .map(|confirmation| confirmation.base_offset)
-        .ok_or(IggyError::InvalidFormat)
+    let sent = client.send_producer_messages(&topic.stream, &topic.topic, 0, section, &mut batch).await?;
+    sent.confirmations.first().map(|confirmation| confirmation.base_offset).ok_or(IggyError::InvalidFormat)
 }
 
 async fn sequences(world: &World) -> Outcome {
@@ -107,36 +92,16 @@ async fn sequences(world: &World) -> Outcome {
     refused("unknown producer above sequence 0", early, &[code::PRODUCER_UNKNOWN])?;
     equal("first batch", send_from(root, &topic, (producer, 0, 0), 5).await?, 0)?;
     equal("second batch", send_from(root, &topic, (producer, 0, 5), 5).await?, 5)?;
-    equal(
-        "second batch again",
-        send_from(root, &topic, (producer, 0, 5), 5).await?,
-        5,
-    )?;
-    equal(
-        "first batch again",
-        send_from(root, &topic, (producer, 0, 0), 5).await?,
-        0,
-    )?;
+    equal("second batch again", send_from(root, &topic, (producer, 0, 5), 5).await?, 5)?;
+    equal("first batch again", send_from(root, &topic, (producer, 0, 0), 5).await?, 0)?;
     let gap = send_from(root, &topic, (producer, 0, 12), 1).await;
     refused("gap in the sequence", gap, &[code::PRODUCER_SEQUENCE_OUT_OF_ORDER])?;
     let overlap = send_from(root, &topic, (producer, 0, 7), 2).await;
-    refused(
-        "overlap in the sequence",
-        overlap,
-        &[code::PRODUCER_SEQUENCE_OUT_OF_ORDER],
-    )?;
+    refused("overlap in the sequence", overlap, &[code::PRODUCER_SEQUENCE_OUT_OF_ORDER])?;
 
     let elsewhere = world.sign_in().await?;
-    equal(
-        "resend by another session",
-        send_from(&elsewhere, &topic, (producer, 0, 5), 5).await?,
-        5,
-    )?;
-    equal(
-        "first batch of the next epoch",
-        send_from(root, &topic, (producer, 1, 0), 2).await?,
-        10,
-    )?;
+    equal("resend by another session", send_from(&elsewhere, &topic, (producer, 0, 5), 5).await?, 5)?;
+    equal("first batch of the next epoch", send_from(root, &topic, (producer, 1, 0), 2).await?, 10)?;
     let fenced = send_from(root, &topic, (producer, 0, 10), 1).await;
     refused("older epoch", fenced, &[code::PRODUCER_EPOCH_FENCED])?;
     let read: Vec<String> = texts(0..10).into_iter().chain(texts(0..2)).collect();
@@ -157,16 +122,8 @@ async fn window(world: &World) -> Outcome {
         equal("offset of a known batch", again, u64::from(sequence))?;
     }
     let forgotten = send_from(root, &topic, (first, 0, 0), 1).await;
-    refused(
-        "batch before the last five",
-        forgotten,
-        &[code::PRODUCER_SEQUENCE_OUT_OF_ORDER],
-    )?;
-    equal(
-        "first batch of another producer",
-        send_from(root, &topic, (second, 0, 0), 1).await?,
-        6,
-    )?;
+    refused("batch before the last five", forgotten, &[code::PRODUCER_SEQUENCE_OUT_OF_ORDER])?;
+    equal("first batch of another producer", send_from(root, &topic, (second, 0, 0), 1).await?, 6)?;
     let details = present("topic", root.get_topic(&topic.stream, &topic.topic).await?)?;
     equal("messages", details.messages_count, 7)
 }

@@ -18,11 +18,7 @@ const UNKNOWN: u32 = 60_000;
 
 async fn raw_commands(world: &World) -> Outcome {
     let root = world.root().await?;
-    equal(
-        "reply of a ping",
-        root.send_binary_request(PING, Bytes::new()).await?,
-        Bytes::new(),
-    )?;
+    equal("reply of a ping", root.send_binary_request(PING, Bytes::new()).await?, Bytes::new())?;
     let stats = root.send_binary_request(STATS, Bytes::new()).await?;
     holds("the stats have a body", stats.len() > 100)?;
 
@@ -33,26 +29,17 @@ async fn raw_commands(world: &World) -> Outcome {
     let created = root.send_binary_request(CREATE_STREAM, body.freeze()).await?;
     let id = present("id of the created stream", created.first_chunk::<4>())?;
     let stream = root.get_stream(&Identifier::numeric(u32::from_le_bytes(*id))?).await?;
-    equal(
-        "name of the created stream",
-        present("created stream", stream)?.name,
-        name,
-    )
+    equal("name of the created stream", present("created stream", stream)?.name, name)
 }
 
 async fn raw_refusals(world: &World) -> Outcome {
     let root = world.root().await?;
-    for (what, command) in [
-        ("unknown command", UNKNOWN),
-        ("retired command", UPDATE_TOPIC_RETIRED),
-        ("sign-in", LOGIN),
-    ] {
+    for (what, command) in [("unknown command", UNKNOWN), ("retired command", UPDATE_TOPIC_RETIRED), ("sign-in", LOGIN)]
+    {
         let reply = root.send_binary_request(command, Bytes::new()).await;
         refused(what, reply, &[code::INVALID_COMMAND])?;
     }
-    let truncated = root
-        .send_binary_request(CREATE_STREAM, Bytes::from_static(&[200, b'x']))
-        .await;
+    let truncated = root.send_binary_request(CREATE_STREAM, Bytes::from_static(&[200, b'x'])).await;
     refused("truncated body", truncated, &[code::INVALID_COMMAND])?;
     root.ping().await?;
     root.get_streams().await?;

@@ -2,7 +2,7 @@
 
 use super::scenarios;
 use crate::outcome::{Outcome, equal, present};
-use crate::topic::text;
+use crate::topic::texts;
 use crate::world::{World, eventually};
 use iggy::prelude::*;
 use std::io;
@@ -31,19 +31,11 @@ impl Link {
                 accepted.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             }
         });
-        Ok(Self {
-            address,
-            accepting,
-            connections,
-        })
+        Ok(Self { address, accepting, connections })
     }
 
     fn cut(&self) {
-        self.connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-            .for_each(|open| open.abort());
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner).drain(..).for_each(|open| open.abort());
     }
 }
 
@@ -65,14 +57,10 @@ async fn forward(mut client: TcpStream, server: String) {
 async fn reconnect_keeps_session(world: &World) -> Outcome {
     let link = Link::open(world.server().address.clone()).await?;
     let server = world.server();
-    let client = world
-        .sign_in_at(&link.address, &server.username, &server.password)
-        .await?;
+    let client = world.sign_in_at(&link.address, &server.username, &server.password).await?;
     let topic = world.topic(2).await?;
     let group = world.id()?;
-    client
-        .create_consumer_group(&topic.stream, &topic.topic, &group.get_string_value()?)
-        .await?;
+    client.create_consumer_group(&topic.stream, &topic.topic, &group.get_string_value()?).await?;
     client.join_consumer_group(&topic.stream, &topic.topic, &group).await?;
     let before = client.sync_consumer_group(&topic.stream, &topic.topic, &group).await?;
     let before = present("assignment before the cut", before)?;
@@ -87,9 +75,8 @@ async fn reconnect_keeps_session(world: &World) -> Outcome {
         equal("generation after the cut", after.generation, before.generation)?;
         topic.send(&client, 0, round..round + 1).await?;
     }
-    equal(
-        "messages",
-        topic.read_all(&client, 0).await?,
-        (0..4).map(text).collect(),
-    )
+    equal("messages", topic.read_all(&client, 0).await?, texts(0..4))?;
+    client.logout_user().await?;
+    // The link ends with the scenario: nobody may wait for it later.
+    Ok(client.shutdown().await?)
 }

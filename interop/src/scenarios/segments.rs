@@ -25,8 +25,7 @@ async fn delete_segments(world: &World) -> Outcome {
     for _ in 0..MESSAGES {
         let payload = Bytes::from(vec![b'x'; MESSAGE_BYTES]);
         let mut batch = [IggyMessage::builder().payload(payload).build()?];
-        root.send_messages(&topic.stream, &topic.topic, &Partitioning::partition_id(0), &mut batch)
-            .await?;
+        root.send_messages(&topic.stream, &topic.topic, &Partitioning::partition_id(0), &mut batch).await?;
     }
     let segments = async || {
         let details = present("topic", root.get_topic(&topic.stream, &topic.topic).await?)?;
@@ -44,12 +43,10 @@ async fn delete_segments(world: &World) -> Outcome {
     };
 
     let consumer = Consumer::new(world.id()?);
-    root.store_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0), 0)
-        .await?;
+    root.store_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0), 0).await?;
     root.delete_segments(&topic.stream, &topic.topic, 0, 1).await?;
     equal("oldest offset while a consumer holds it", oldest().await?, 0)?;
-    root.delete_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0))
-        .await?;
+    root.delete_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0)).await?;
 
     root.delete_segments(&topic.stream, &topic.topic, 0, 1).await?;
     eventually(async || equal("segments", segments().await?, before - 1)).await?;

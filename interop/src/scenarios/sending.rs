@@ -33,11 +33,7 @@ async fn send_to_partition(world: &World) -> Outcome {
     equal("messages of partition 2", topic.read_all(root, 2).await?, texts(0..1))?;
     let details = present("topic", root.get_topic(&topic.stream, &topic.topic).await?)?;
     equal("last offset", details.partitions[1].current_offset, 14)?;
-    equal(
-        "message counts",
-        details.partitions.iter().map(|of| of.messages_count).collect(),
-        vec![0, 15, 1],
-    )
+    equal("message counts", details.partitions.iter().map(|of| of.messages_count).collect(), vec![0, 15, 1])
 }
 
 async fn send_balanced(world: &World) -> Outcome {
@@ -47,11 +43,7 @@ async fn send_balanced(world: &World) -> Outcome {
         send(root, &topic, &Partitioning::balanced(), vec![message(number)?]).await?;
     }
     for partition in 0..3 {
-        equal(
-            "messages per partition",
-            topic.read_all(root, partition).await?.len(),
-            2,
-        )?;
+        equal("messages per partition", topic.read_all(root, partition).await?.len(), 2)?;
     }
     Ok(())
 }
@@ -75,46 +67,21 @@ async fn message_fields(world: &World) -> Outcome {
     let ids = [1, u128::from(u64::MAX) + 1, u128::MAX];
     let mut batch = Vec::new();
     for id in ids {
-        batch.push(
-            IggyMessage::builder()
-                .id(id)
-                .payload(Bytes::from_static(b"x"))
-                .build()?,
-        );
+        batch.push(IggyMessage::builder().id(id).payload(Bytes::from_static(b"x")).build()?);
     }
     let sent: Vec<u64> = batch.iter().map(|message| message.header.origin_timestamp).collect();
     send(root, &topic, &Partitioning::partition_id(0), batch).await?;
     let polled = topic.poll(root, 0, PollingStrategy::first(), 10).await?;
-    equal(
-        "ids",
-        polled.messages.iter().map(|message| message.header.id).collect(),
-        ids.to_vec(),
-    )?;
-    let origins: Vec<u64> = polled
-        .messages
-        .iter()
-        .map(|message| message.header.origin_timestamp)
-        .collect();
+    equal("ids", polled.messages.iter().map(|message| message.header.id).collect(), ids.to_vec())?;
+    let origins: Vec<u64> = polled.messages.iter().map(|message| message.header.origin_timestamp).collect();
     equal("origin timestamps", origins, sent)?;
     let now = IggyTimestamp::now().as_micros();
     let appended = polled.messages.iter().map(|message| message.header.timestamp);
-    holds(
-        "append timestamps are recent",
-        appended.into_iter().all(|time| now.abs_diff(time) < 60_000_000),
-    )?;
+    holds("append timestamps are recent", appended.into_iter().all(|time| now.abs_diff(time) < 60_000_000))?;
 
-    send(
-        root,
-        &topic,
-        &Partitioning::partition_id(0),
-        vec![IggyMessage::from("without an id")],
-    )
-    .await?;
+    send(root, &topic, &Partitioning::partition_id(0), vec![IggyMessage::from("without an id")]).await?;
     let last = topic.poll(root, 0, PollingStrategy::last(), 1).await?;
-    holds(
-        "the client fills a missing id",
-        present("message", last.messages.first())?.header.id != 0,
-    )
+    holds("the client fills a missing id", present("message", last.messages.first())?.header.id != 0)
 }
 
 async fn message_headers(world: &World) -> Outcome {
@@ -141,18 +108,12 @@ async fn message_headers(world: &World) -> Outcome {
     for (key, value) in values {
         headers.insert(HeaderKey::try_from(key)?, value);
     }
-    let with = IggyMessage::builder()
-        .id(1)
-        .payload(Bytes::from_static(b"with"))
-        .user_headers(headers.clone())
-        .build()?;
+    let with =
+        IggyMessage::builder().id(1).payload(Bytes::from_static(b"with")).user_headers(headers.clone()).build()?;
     send(root, &topic, &Partitioning::partition_id(0), vec![with, message(0)?]).await?;
     let polled = topic.poll(root, 0, PollingStrategy::first(), 10).await?;
     equal("headers", polled.messages[0].user_headers_map()?, Some(headers))?;
-    holds(
-        "a message without headers",
-        polled.messages[1].user_headers_map()?.is_none_or(|map| map.is_empty()),
-    )
+    holds("a message without headers", polled.messages[1].user_headers_map()?.is_none_or(|map| map.is_empty()))
 }
 
 async fn message_sizes(world: &World) -> Outcome {
@@ -166,10 +127,7 @@ async fn message_sizes(world: &World) -> Outcome {
         // Larger than the default limit of a reply: a first message always comes, if need be alone.
         let polled = topic.poll(root, 0, PollingStrategy::offset(offset as u64), 10).await?;
         equal("offsets", offsets(&polled), vec![offset as u64])?;
-        holds(
-            &format!("payload of {size} bytes is intact"),
-            polled.messages[0].payload == payload,
-        )?;
+        holds(&format!("payload of {size} bytes is intact"), polled.messages[0].payload == payload)?;
     }
     Ok(())
 }
@@ -183,17 +141,11 @@ async fn send_refusals(world: &World) -> Outcome {
     let hollow = IggyMessage::builder().payload(Bytes::new()).build();
     refused("empty payload", hollow, &[code::INVALID_PAYLOAD_LENGTH])?;
     let partition = Partitioning::partition_id(7);
-    let nowhere = root
-        .send_messages(&topic.stream, &topic.topic, &partition, &mut messages(0..1)?)
-        .await;
+    let nowhere = root.send_messages(&topic.stream, &topic.topic, &partition, &mut messages(0..1)?).await;
     refused("missing partition", nowhere, &[code::PARTITION_NOT_FOUND])?;
-    let nowhere = root
-        .send_messages(&topic.stream, &world.id()?, &first, &mut messages(0..1)?)
-        .await;
+    let nowhere = root.send_messages(&topic.stream, &world.id()?, &first, &mut messages(0..1)?).await;
     refused("missing topic", nowhere, code::NO_SUCH_TOPIC)?;
-    let nowhere = root
-        .send_messages(&world.id()?, &topic.topic, &first, &mut messages(0..1)?)
-        .await;
+    let nowhere = root.send_messages(&world.id()?, &topic.topic, &first, &mut messages(0..1)?).await;
     refused("missing stream", nowhere, code::NO_SUCH_STREAM)?;
     equal("messages", topic.read_all(root, 0).await?, texts(0..0))
 }
@@ -242,11 +194,8 @@ async fn persisted_topic(world: &World) -> Outcome {
     }
     equal("messages", topic.read_all(root, 0).await?, texts(0..100))?;
     let consumer = Consumer::new(world.id()?);
-    root.store_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0), 42)
-        .await?;
-    let stored = root
-        .get_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0))
-        .await?;
+    root.store_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0), 42).await?;
+    let stored = root.get_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0)).await?;
     equal("stored offset", present("offset", stored)?.stored_offset, 42)
 }
 
@@ -257,8 +206,6 @@ async fn send(
     partitioning: &Partitioning,
     mut batch: Vec<IggyMessage>,
 ) -> Outcome<u32> {
-    let sent = client
-        .send_messages(&topic.stream, &topic.topic, partitioning, &mut batch)
-        .await?;
+    let sent = client.send_messages(&topic.stream, &topic.topic, partitioning, &mut batch).await?;
     Ok(present("confirmation", sent.confirmations.first())?.partition_id)
 }

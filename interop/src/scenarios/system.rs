@@ -5,12 +5,7 @@ use crate::outcome::{Outcome, absent, equal, holds, present};
 use crate::world::{World, eventually};
 use iggy::prelude::*;
 
-scenarios![
-    "stats" = stats,
-    "clients" = clients,
-    "cluster-metadata" = cluster_metadata,
-    "snapshot" = snapshot,
-];
+scenarios!["stats" = stats, "clients" = clients, "cluster-metadata" = cluster_metadata, "snapshot" = snapshot,];
 
 async fn stats(world: &World) -> Outcome {
     let root = world.root().await?;
@@ -32,10 +27,7 @@ async fn stats(world: &World) -> Outcome {
     equal("topics", after.topics_count, before.topics_count + 1)?;
     equal("partitions", after.partitions_count, before.partitions_count + 3)?;
     equal("segments", after.segments_count, before.segments_count + 3)?;
-    holds(
-        "size of the messages grows",
-        after.messages_size_bytes > before.messages_size_bytes,
-    )?;
+    holds("size of the messages grows", after.messages_size_bytes > before.messages_size_bytes)?;
     holds("time passes", after.run_time.as_micros() > before.run_time.as_micros())
 }
 
@@ -46,9 +38,7 @@ async fn clients(world: &World) -> Outcome {
     equal("own transport", me.transport.as_str(), "TCP")?;
     holds(
         "own address names a port",
-        me.address
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| port.parse::<u16>().is_ok()),
+        me.address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()),
     )?;
     let same = present("own client by id", root.get_client(me.client_id).await?)?;
     equal("address of the own client", same.address, me.address)?;
@@ -56,28 +46,16 @@ async fn clients(world: &World) -> Outcome {
     let other = world.sign_in().await?.get_me().await?;
     let listed = root.get_clients().await?;
     for id in [me.client_id, other.client_id] {
-        present(
-            "client in the list",
-            listed.iter().find(|listed| listed.client_id == id),
-        )?;
+        present("client in the list", listed.iter().find(|listed| listed.client_id == id))?;
     }
-    let unused = listed
-        .iter()
-        .map(|listed| listed.client_id)
-        .max()
-        .unwrap_or_default()
-        .wrapping_add(1_000_000);
+    let unused = listed.iter().map(|listed| listed.client_id).max().unwrap_or_default().wrapping_add(1_000_000);
     absent("client of an unused id", root.get_client(unused).await?)
 }
 
 async fn cluster_metadata(world: &World) -> Outcome {
     let metadata = world.root().await?.get_cluster_metadata().await?;
     holds("cluster name", !metadata.name.is_empty())?;
-    let leaders = metadata
-        .nodes
-        .iter()
-        .filter(|node| node.role == ClusterNodeRole::Leader)
-        .count();
+    let leaders = metadata.nodes.iter().filter(|node| node.role == ClusterNodeRole::Leader).count();
     equal("leaders", leaders, 1)?;
     for node in &metadata.nodes {
         equal("status of a node", node.status, ClusterNodeStatus::Healthy)?;
@@ -93,14 +71,9 @@ async fn snapshot(world: &World) -> Outcome {
         let archive = root.snapshot(compression, vec![SystemSnapshotType::Test]).await?;
         holds("the archive is a ZIP file", archive.0.starts_with(ZIP_ENTRY))?;
     }
-    let everything = root
-        .snapshot(SnapshotCompression::Deflated, vec![SystemSnapshotType::All])
-        .await?;
+    let everything = root.snapshot(SnapshotCompression::Deflated, vec![SystemSnapshotType::All]).await?;
     for entry in ["resource_usage.txt", "server_config.txt", "server_logs.txt"] {
-        let named = everything
-            .0
-            .windows(entry.len())
-            .any(|window| window == entry.as_bytes());
+        let named = everything.0.windows(entry.len()).any(|window| window == entry.as_bytes());
         holds(entry, named)?;
     }
     Ok(())
