@@ -1,1 +1,24 @@
-export {};
+import { ClientCore, connected } from "./client/client.js";
+import type { ClientConfig } from "./client/config.js";
+import { nodePlatform } from "./client/node-platform.js";
+import type { CallOptions } from "./api/caller.js";
+
+export * from "./public.js";
+
+/** A client for Node.js: TCP and TLS. */
+export class Client extends ClientCore {
+  /** Takes a configuration, or a connection string. Connects with the first call. */
+  constructor(config: ClientConfig | string = {}) {
+    super(config, nodePlatform);
+  }
+}
+
+/** The name that earlier clients gave a client with one connection. */
+export const SingleClient = Client;
+
+/** Makes a client and connects it. */
+export const connect = (config: ClientConfig | string = {}, options?: CallOptions): Promise<Client> =>
+  connected(new Client(config), options);
+
+/** Makes a client. */
+export const getClient = (config: ClientConfig | string = {}): Client => new Client(config);

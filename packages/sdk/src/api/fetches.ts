@@ -1,0 +1,232 @@
+import {
+  checkFetchReply,
+  type Consumer as WireConsumer,
+  encode,
+  ErrorCode,
+  fetchMessages,
+  type FetchMessagesRequest,
+  FETCH_SECTION_SIZE,
+  fetchSections,
+  MAX_FETCH_SECTIONS,
+  type PartitionContext,
+} from "@iggy/protocol";
+import { partitionLane } from "../calls/lanes.js";
+import { errorOf, FeatureUnavailableError, IggyError, ValidationError } from "../errors/index.js";
+import type { PartitionRoutes } from "../routing/partition-routes.js";
+import type { Route } from "../routing/route-cache.js";
+import type { TopicName } from "../routing/spelling.js";
+import type { ReadLimits } from "../values/poll-options.js";
+import { PolledMessages } from "../values/polled-messages.js";
+import { PollingStrategy } from "../values/polling-strategy.js";
+import type { Checkpoint } from "../values/position.js";
+import { type Caller, type CallOptions, decoded, decoding } from "./caller.js";
+import { consumerKey } from "./consumer-target.js";
+import { commitsOnRead, readEffect, readMarginMs, remainingTimes } from "./polls.js";
+import { findRoute } from "./find-route.js";
+import { TimeLeft } from "./time-left.js";
+
+/** One partition of a grouped read. */
+export interface FetchTargetCall {
+  readonly partitionId: number;
+  readonly strategy: PollingStrategy;
+  readonly maxBytes: number;
+  /** History to read from; the current one without it. */
+  readonly context: PartitionContext | undefined;
+}
+
+export interface FetchCall {
+  readonly topic: TopicName;
+  readonly consumer: WireConsumer;
+  readonly targets: readonly FetchTargetCall[];
+  readonly limits: ReadLimits;
+  readonly about: Readonly<Record<string, unknown>>;
+}
+
+/** What one partition of a grouped read answered. */
+export interface FetchSection {
+  readonly partitionId: number;
+  /** 0, or the error code of this partition. */
+  readonly status: number;
+  readonly error: IggyError | undefined;
+  readonly messages: PolledMessages | undefined;
+  readonly currentOffset: bigint;
+  readonly checkpoint: Checkpoint | null;
+  /** Where the next read of the partition starts. */
+  readonly continuation: PollingStrategy;
+}
+
+export interface FetchResult {
+  readonly sections: readonly FetchSection[];
+}
+
+interface Placed {
+  readonly target: FetchTargetCall;
+  readonly route: Route;
+}
+
+/** Grouped reads: one request to each primary that leads some of the partitions. */
+export class FetchCalls {
+  readonly #caller: Caller;
+  readonly #routes: PartitionRoutes;
+  readonly #maxReplyBytes: number;
+
+  constructor(caller: Caller, routes: PartitionRoutes, maxResponseFrameSize: number) {
+    this.#caller = caller;
+    this.#routes = routes;
+    this.#maxReplyBytes = maxResponseFrameSize - 256;
+  }
+
+  async fetch(call: FetchCall, options: CallOptions = {}): Promise<FetchResult> {
+    checkTargets(call);
+    const time = new TimeLeft({ ...options, timeout: options.timeout ?? call.limits.maxWaitMs + readMarginMs });
+    for (let round = 0; ; round++) {
+      const placed = await Promise.all(
+        call.targets.map(async (target) => ({
+          target,
+          route: await findRoute(this.#routes, { ...call.topic, partitionId: target.partitionId }, time.options()),
+        })),
+      );
+      try {
+        const groups = await Promise.all(byPrimary(placed).map((group) => this.#fetchGroup(call, group, time)));
+        return { sections: groups.flat() };
+      } catch (error) {
+        if (!IggyError.is(error, ErrorCode.NotPrimary)) throw error;
+        // Once the same view is good enough; after that only a newer one is.
+        for (const { route } of placed) {
+          if (round === 0) this.#routes.cache.regroup(route);
+          else this.#routes.cache.notPrimary(route);
+        }
+      }
+    }
+  }
+
+  async #fetchGroup(call: FetchCall, group: readonly Placed[], time: TimeLeft): Promise<readonly FetchSection[]> {
+    const commits = commitsOnRead(call.limits);
+    const fromStored = group.some(({ target }) => target.strategy.kind === "next");
+    const options = time.options();
+    const timeoutMs = Number(options.timeout);
+    const lanes = [...group]
+      .sort((a, b) => a.target.partitionId - b.target.partitionId)
+      .map(({ target, route }) => partitionLane(contextOf(target, route).incarnation, target.partitionId));
+    const payload = await this.#caller.raw(
+      {
+        command: fetchMessages,
+        effect: readEffect(commits, fromStored),
+        target: { kind: "replica", replicaId: group[0]?.route.primaryReplica ?? 0 },
+        progress: commits || fromStored ? { consumer: consumerKey(call.consumer), lanes } : undefined,
+        isDeferred: true,
+        body: (elapsedMs) => [encode(fetchMessages.request, this.#request(call, group, commits, timeoutMs, elapsedMs))],
+        about: call.about,
+      },
+      options,
+    );
+    const request = this.#request(call, group, commits, timeoutMs, 0);
+    return this.#sections(call, group, request, payload);
+  }
+
+  #request(
+    call: FetchCall,
+    group: readonly Placed[],
+    commits: boolean,
+    timeoutMs: number,
+    elapsedMs: number,
+  ): FetchMessagesRequest {
+    // The whole reply, its table included, must fit one frame.
+    const table = 4 + FETCH_SECTION_SIZE * group.length;
+    const maxBytes = Math.min(call.limits.maxBytes, this.#maxReplyBytes - table);
+    return {
+      consumer: call.consumer,
+      ...call.topic,
+      ...remainingTimes(call.limits.maxWaitMs, timeoutMs, elapsedMs),
+      minCount: call.limits.minCount,
+      count: call.limits.count,
+      maxBytes,
+      autoCommit: commits,
+      targets: group.map(({ target, route }) => {
+        const { incarnation, ownerGeneration } = contextOf(target, route);
+        return {
+          partitionId: target.partitionId,
+          strategy: { kind: target.strategy.kind, value: target.strategy.value },
+          maxBytes: Math.min(target.maxBytes, maxBytes),
+          incarnation,
+          ownerGeneration,
+        };
+      }),
+    };
+  }
+
+  #sections(
+    call: FetchCall,
+    group: readonly Placed[],
+    request: FetchMessagesRequest,
+    payload: Uint8Array,
+  ): readonly FetchSection[] {
+    const reply = decoded(fetchMessages, payload);
+    decoding(fetchMessages, () => checkFetchReply(request, reply));
+    return fetchSections(reply).flatMap(({ section, records }) => {
+      const { partitionId, status } = section;
+      const found = group.find(({ target }) => target.partitionId === partitionId);
+      if (found === undefined) return [];
+      const { strategy } = found.target;
+      if (status !== 0) {
+        if (status === ErrorCode.NotPrimary) this.#routes.cache.regroup(found.route);
+        const error = errorOf(status, `message.fetch of partition ${String(partitionId)} failed`, {
+          commandCode: fetchMessages.code,
+          context: { ...call.about, partitionId },
+        });
+        return {
+          partitionId,
+          status,
+          error,
+          messages: undefined,
+          currentOffset: 0n,
+          checkpoint: null,
+          continuation: strategy,
+        };
+      }
+      const messages = new PolledMessages({ ...section, records }, strategy, call.limits.count);
+      const bound = { partitionId, context: section.context };
+      return {
+        partitionId,
+        status,
+        error: undefined,
+        messages,
+        currentOffset: section.currentOffset,
+        checkpoint: messages.checkpoint,
+        continuation: PollingStrategy.continuing(PollingStrategy.Offset(section.nextOffset), bound),
+      };
+    });
+  }
+}
+
+function checkTargets({ targets, consumer }: FetchCall): void {
+  if (consumer.kind === "external_group") {
+    throw new FeatureUnavailableError("an external group holds offsets only; it can not be read");
+  }
+  if (targets.length < 1 || targets.length > MAX_FETCH_SECTIONS) {
+    throw new ValidationError(ErrorCode.InvalidCommand, `targets takes 1 to ${String(MAX_FETCH_SECTIONS)} partitions`);
+  }
+  if (new Set(targets.map(({ partitionId }) => partitionId)).size !== targets.length) {
+    throw new ValidationError(ErrorCode.InvalidCommand, "targets names a partition twice");
+  }
+  if (targets.some(({ strategy }) => strategy.kind !== "offset" && strategy.kind !== "next")) {
+    throw new ValidationError(ErrorCode.InvalidCommand, "a fetch starts at an offset or at Next");
+  }
+}
+
+function contextOf({ context, strategy }: FetchTargetCall, route: Route): PartitionContext {
+  return (
+    strategy.bound?.context ??
+    context ?? { incarnation: route.incarnation, ownerGeneration: 0n, metadataOp: route.metadataOp }
+  );
+}
+
+function byPrimary(placed: readonly Placed[]): readonly (readonly Placed[])[] {
+  const groups = new Map<number, Placed[]>();
+  for (const entry of placed) {
+    const group = groups.get(entry.route.primaryReplica) ?? [];
+    group.push(entry);
+    groups.set(entry.route.primaryReplica, group);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,119 @@
+import {
+  type Consumer as WireConsumer,
+  type DeferredPollRequest,
+  encode,
+  ErrorCode,
+  type PartitionContext,
+  pollMessagesDeferred,
+} from "@iggy/protocol";
+import type { Effect } from "../calls/decide.js";
+import { FeatureUnavailableError, ValidationError } from "../errors/index.js";
+import type { PartitionName } from "../routing/spelling.js";
+import { milliseconds, toMicros } from "../values/duration.js";
+import type { ReadLimits } from "../values/poll-options.js";
+import { PolledMessages } from "../values/polled-messages.js";
+import type { PollingStrategy } from "../values/polling-strategy.js";
+import { type Caller, type CallOptions, decoded } from "./caller.js";
+import { consumerKey } from "./consumer-target.js";
+
+/** How much longer than its wait a read may take, ms. */
+export const readMarginMs = 10_000;
+/** What the wire takes at most for a read, ms. */
+const maxRequestTimeoutMs = 630_000;
+/** How much longer than its wait a request must live at least, µs. */
+const minMarginUs = 1_000_000n;
+
+export interface PollCall {
+  readonly consumer: WireConsumer;
+  readonly partition: PartitionName;
+  readonly strategy: PollingStrategy;
+  readonly limits: ReadLimits;
+  readonly about: Readonly<Record<string, unknown>>;
+  readonly owner?: object | undefined;
+  /** History that the read must be served from, when the strategy names none. */
+  readonly context?: PartitionContext | undefined;
+}
+
+/** Reads one partition, waiting for messages. */
+export class PollCalls {
+  readonly #caller: Caller;
+  readonly #maxReplyBytes: number;
+
+  constructor(caller: Caller, maxResponseFrameSize: number) {
+    this.#caller = caller;
+    this.#maxReplyBytes = maxResponseFrameSize - 256;
+  }
+
+  async poll(call: PollCall, options: CallOptions = {}): Promise<PolledMessages> {
+    const { consumer, partition, strategy, limits } = call;
+    const commits = commitsOnRead(limits);
+    if (consumer.kind === "external_group") {
+      throw new FeatureUnavailableError("an external group holds offsets only; it can not be polled");
+    }
+    const timeoutMs = options.timeout === undefined ? limits.maxWaitMs + readMarginMs : undefined;
+    const given = timeoutMs ?? milliseconds("timeout", options.timeout ?? 0, 0, Infinity);
+    const payload = await this.#caller.raw(
+      {
+        command: pollMessagesDeferred,
+        effect: readEffect(commits, strategy.kind === "next"),
+        target: { kind: "partition", partition },
+        context: strategy.bound?.context ?? call.context,
+        progress: commits || strategy.kind === "next" ? { consumer: consumerKey(consumer) } : undefined,
+        isDeferred: true,
+        body: (elapsedMs) => [encode(pollMessagesDeferred.request, this.#request(call, commits, given, elapsedMs))],
+        about: call.about,
+        owner: call.owner,
+        timeoutMs: given,
+      },
+      options,
+    );
+    return new PolledMessages(decoded(pollMessagesDeferred, payload), strategy, limits.count);
+  }
+
+  #request(call: PollCall, commits: boolean, timeoutMs: number, elapsedMs: number): DeferredPollRequest {
+    const { consumer, partition, strategy, limits } = call;
+    return {
+      poll: {
+        consumer,
+        streamId: partition.streamId,
+        topicId: partition.topicId,
+        partitionId: partition.partitionId,
+        strategy: { kind: strategy.kind, value: strategy.value },
+        count: limits.count,
+        autoCommit: commits,
+      },
+      ...remainingTimes(limits.maxWaitMs, timeoutMs, elapsedMs),
+      minCount: limits.minCount,
+      maxBytes: Math.min(limits.maxBytes, this.#maxReplyBytes),
+    };
+  }
+}
+
+/** Whether the server stores the offset as part of the read. */
+export function commitsOnRead({ commit }: ReadLimits): boolean {
+  if (commit.kind === "auto") {
+    throw new ValidationError(
+      ErrorCode.InvalidConfiguration,
+      "CommitPolicy.Auto is the work of a consumer; a single read takes Manual or OnRead",
+    );
+  }
+  return commit.kind === "on-read";
+}
+
+export function readEffect(commits: boolean, fromStoredOffset: boolean): Effect {
+  if (commits) return "committing-read";
+  return fromStoredOffset ? "next-read" : "read";
+}
+
+/** What is left of a read's wait and time when an attempt starts. A wait keeps its margin to the end. */
+export function remainingTimes(
+  maxWaitMs: number,
+  timeoutMs: number,
+  elapsedMs: number,
+): { readonly waitUs: bigint; readonly requestTimeoutUs: bigint } {
+  const leftUs = toMicros(Math.min(maxRequestTimeoutMs, Math.max(0, timeoutMs - elapsedMs)));
+  const wishUs = toMicros(Math.max(0, maxWaitMs - elapsedMs));
+  const mostUs = leftUs - minMarginUs;
+  const waitUs = wishUs < mostUs ? wishUs : mostUs;
+  return { waitUs: waitUs > 0n ? waitUs : 0n, requestTimeoutUs: leftUs > 0n ? leftUs : 1n };
+}

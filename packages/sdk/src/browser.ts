@@ -1,0 +1,24 @@
+import { ClientCore, connected } from "./client/client.js";
+import type { ClientConfig } from "./client/config.js";
+import { browserPlatform } from "./client/browser-platform.js";
+import type { CallOptions } from "./api/caller.js";
+
+export * from "./public.js";
+
+/** A client for browsers. */
+export class Client extends ClientCore {
+  /** Takes a configuration, or a connection string. Connects with the first call. */
+  constructor(config: ClientConfig | string = {}) {
+    super(config, browserPlatform);
+  }
+}
+
+/** The name that earlier clients gave a client with one connection. */
+export const SingleClient = Client;
+
+/** Makes a client and connects it. */
+export const connect = (config: ClientConfig | string = {}, options?: CallOptions): Promise<Client> =>
+  connected(new Client(config), options);
+
+/** Makes a client. */
+export const getClient = (config: ClientConfig | string = {}): Client => new Client(config);

@@ -1,0 +1,314 @@
+import { Assignments } from "../api/assignments.js";
+import { Caller, type CallOptions } from "../api/caller.js";
+import { ClientApi } from "../api/clients.js";
+import { ClusterApi } from "../api/cluster.js";
+import { FetchCalls } from "../api/fetches.js";
+import { GroupApi } from "../api/groups.js";
+import { MessageApi } from "../api/messages.js";
+import { OffsetApi } from "../api/offsets.js";
+import { OperationApi } from "../api/operations.js";
+import { PartitionApi, SegmentApi } from "../api/partitions.js";
+import { PollCalls } from "../api/polls.js";
+import { RawCalls, type RawOptions } from "../api/raw.js";
+import { SendCalls } from "../api/sends.js";
+import { inTime, SessionApi } from "../api/session.js";
+import { StreamApi } from "../api/streams.js";
+import { SystemApi } from "../api/system.js";
+import { TokenApi } from "../api/tokens.js";
+import { TopicApi } from "../api/topics.js";
+import { UserApi } from "../api/users.js";
+import { CallEngine } from "../calls/engine.js";
+import { MessageConsumer } from "../consumer/consumer.js";
+import {
+  type ConsumerGroupOptions,
+  type ConsumerOptions,
+  consumerSettings,
+  type ConsumerSettings,
+  groupSettings,
+} from "../consumer/consumer-options.js";
+import { ClientShutdownError, FeatureUnavailableError } from "../errors/index.js";
+import { Producer } from "../producer/producer.js";
+import type { ProducerOptions } from "../producer/producer-options.js";
+import { PartitionRoutes } from "../routing/partition-routes.js";
+import { RouteCache } from "../routing/route-cache.js";
+import { Connector } from "../session/connector.js";
+import type { ClientEventName, ClientEvents } from "../session/events.js";
+import { Heartbeat } from "../session/heartbeat.js";
+import { LinkCalls } from "../session/link-calls.js";
+import { RequestNumbers } from "../session/request-numbers.js";
+import { Session } from "../session/session.js";
+import { SignInSource } from "../session/sign-in-source.js";
+import type { TransportProtocol } from "../transport/index.js";
+import { bytes, type BytesLike } from "../values/check.js";
+import type { ClientConfig, Partitioner } from "./config.js";
+import { parseConnectionString } from "./connection-string.js";
+import { type ClientEvent, Emitter } from "./emitter.js";
+import { guardedInstrumentation } from "./instrumentation.js";
+import type { Platform } from "./platform.js";
+import { type Settings, settingsOf } from "./settings.js";
+
+export interface ConnectionInfo {
+  readonly protocol: TransportProtocol;
+  readonly serverAddress: string;
+}
+
+/** Something of a client that ends with it. */
+interface Closable {
+  close(options: { readonly graceful: boolean }): Promise<void>;
+}
+
+/**
+ * A client: one session, shared by everything that is made from it. The first call connects; `close()` or `await using`
+ * ends it. Nothing of it shows its credentials.
+ */
+export class ClientCore implements AsyncDisposable {
+  readonly session: SessionApi;
+  readonly user: UserApi;
+  readonly token: TokenApi;
+  readonly system: SystemApi;
+  readonly cluster: ClusterApi;
+  readonly client: ClientApi;
+  readonly stream: StreamApi;
+  readonly topic: TopicApi;
+  readonly partition: PartitionApi;
+  readonly segment: SegmentApi;
+  readonly group: GroupApi;
+  readonly offset: OffsetApi;
+  readonly message: MessageApi;
+  readonly operation: OperationApi;
+
+  readonly #settings: Settings;
+  readonly #connector: Connector;
+  readonly #raw: RawCalls;
+  readonly #emitter = new Emitter();
+  readonly #closables = new Set<Closable>();
+  readonly #engine: CallEngine;
+  readonly #sends: SendCalls;
+  readonly #polls: PollCalls;
+  readonly #partitioner: Partitioner | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(configuration: ClientConfig | string, platform: Platform) {
+    const config = typeof configuration === "string" ? parseConnectionString(configuration) : configuration;
+    const settings = settingsOf(config);
+    this.#settings = settings;
+    const { emit } = this.#emitter;
+    const { random } = settings;
+
+    const session = new Session();
+    const numbers = new RequestNumbers();
+    const source = new SignInSource(config.credentials);
+    const linkCalls = new LinkCalls(session, numbers, settings.sdk, random);
+    const heartbeat = new Heartbeat({
+      intervalMs: settings.heartbeatIntervalMs,
+      ping: (scope) => connector.ping(scope),
+      onBeat: (durationMs) => emit("heartbeat", { durationMs }),
+    });
+    const connector = new Connector(
+      {
+        transport: () => platform.loadTransport(settings.transport, config),
+        endpoints: settings.endpoints,
+        reconnect: settings.reconnect,
+        maxFrameSize: settings.maxFrameSize,
+        random,
+        emit,
+        onSessionReset: () => {
+          engine.dropSession();
+          assignments.clear();
+        },
+        onReady: () => heartbeat.start(),
+        onDown: () => heartbeat.stop(),
+      },
+      session,
+      linkCalls,
+      source,
+    );
+    const routes = new PartitionRoutes(new RouteCache(), connector, session, numbers, random);
+    const instrumentation = guardedInstrumentation(config.instrumentation, emit);
+    const engine = new CallEngine(
+      { session, numbers, router: connector, routes, random, instrumentation },
+      {
+        maxOperations: settings.maxOperations,
+        maxBytes: settings.maxBytes,
+        autoResolve: settings.autoResolve,
+        emit,
+        lastError: () => connector.lastError,
+      },
+    );
+    const caller = new Caller(engine);
+    const sends = new SendCalls(caller, routes, session);
+    const polls = new PollCalls(caller, settings.maxFrameSize);
+    const fetches = new FetchCalls(caller, routes, settings.maxFrameSize);
+
+    this.#connector = connector;
+    this.#engine = engine;
+    this.#sends = sends;
+    this.#polls = polls;
+    this.#partitioner = config.partitioner;
+    this.#raw = new RawCalls(caller, connector, routes);
+    this.session = new SessionApi(connector, session);
+    this.user = new UserApi(caller, { source, userId: () => session.userId });
+    this.token = new TokenApi(caller);
+    this.system = new SystemApi(caller, (options) =>
+      inTime("system.ping", options, connector, (scope) => connector.pingAny(scope)),
+    );
+    this.cluster = new ClusterApi(caller, routes);
+    this.client = new ClientApi(caller);
+    this.stream = new StreamApi(caller);
+    this.topic = new TopicApi(caller);
+    this.partition = new PartitionApi(caller);
+    this.segment = new SegmentApi(caller);
+    this.group = new GroupApi(caller);
+    this.offset = new OffsetApi(caller);
+    const assignments = new Assignments(this.group);
+    this.message = new MessageApi(sends, polls, fetches, assignments, settings.clock);
+    this.operation = new OperationApi(engine);
+  }
+
+  /** Connects and signs in. Optional: the first call does it as well. Callers at the same time share one attempt. */
+  async connect(options?: CallOptions): Promise<this> {
+    await inTime("connect", options, this.#connector, (scope) => this.#connector.connect(scope));
+    return this;
+  }
+
+  /** Ends session and links, and forgets an explicit login. Nothing connects until `connect()` or a login. */
+  async disconnect(): Promise<void> {
+    await this.#connector.disconnect();
+  }
+
+  /** Ends the client for good: producers flush, consumers leave their groups, links close. */
+  close({ graceful = true }: { readonly graceful?: boolean } = {}): Promise<void> {
+    this.#closing ??= this.#close(graceful);
+    return this.#closing;
+  }
+
+  /** Ends the client at once: nothing is flushed, no group is left. */
+  destroy(): Promise<void> {
+    return this.close({ graceful: false });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  getConnectionInfo(): ConnectionInfo {
+    return { protocol: protocols[this.#settings.transport], serverAddress: this.#connector.address };
+  }
+
+  /** Sends messages to one topic. Nothing is sent or created before its `init` or first send. */
+  producer(options: ProducerOptions): Producer {
+    const producer = new Producer(options, {
+      sends: this.#sends,
+      stream: this.stream,
+      topic: this.topic,
+      clock: this.#settings.clock,
+      partitioner: this.#partitioner,
+      onClose: (closed) => this.#closables.delete(closed),
+    });
+    this.#closables.add(producer);
+    return producer;
+  }
+
+  /** Reads partitions of a topic as a consumer of its own. */
+  consumer(options: ConsumerOptions): MessageConsumer {
+    return this.#consume(consumerSettings(options));
+  }
+
+  /** Reads the partitions that a consumer group gives to this client. */
+  consumerGroup(options: ConsumerGroupOptions): MessageConsumer {
+    return this.#consume(groupSettings(options));
+  }
+
+  /** Sends a request whose payload is already encoded. Resolves with the payload of the reply. */
+  async sendBinaryRequest(code: number, payload: BytesLike, options?: RawOptions): Promise<Uint8Array> {
+    return this.#raw.send(code, bytes("payload", payload), options);
+  }
+
+  /** The same to one replica, for commands that any node serves. */
+  async sendBinaryRequestToReplica(
+    code: number,
+    payload: BytesLike,
+    replicaId: number,
+    options?: CallOptions,
+  ): Promise<Uint8Array> {
+    return this.#raw.sendToReplica(code, bytes("payload", payload), replicaId, options);
+  }
+
+  /** HTTP clients only. */
+  sendHttpRequest(): Promise<never> {
+    return Promise.reject(new FeatureUnavailableError("sendHttpRequest needs a client with the transport HTTP"));
+  }
+
+  on<Name extends ClientEventName>(name: Name, listener: (event: ClientEvents[Name]) => void): this {
+    this.#emitter.on(name, listener);
+    return this;
+  }
+
+  off<Name extends ClientEventName>(name: Name, listener: (event: ClientEvents[Name]) => void): this {
+    this.#emitter.off(name, listener);
+    return this;
+  }
+
+  once<Name extends ClientEventName>(name: Name, listener: (event: ClientEvents[Name]) => void): this {
+    const first = (event: ClientEvents[Name]): void => {
+      this.#emitter.off(name, first);
+      listener(event);
+    };
+    return this.on(name, first);
+  }
+
+  /** Every event from now on, until the client shuts down. A slow reader loses the oldest and is told how many. */
+  events({ buffer = 1000 }: { readonly buffer?: number } = {}): AsyncIterable<ClientEvent> {
+    return this.#emitter.events(buffer);
+  }
+
+  toJSON(): Record<string, unknown> {
+    return { transport: this.#settings.transport, ...this.getConnectionInfo(), state: this.#connector.phase };
+  }
+
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    const { transport } = this.#settings;
+    return `Client { ${transport} ${this.#connector.address}, ${this.#connector.phase} }`;
+  }
+
+  #consume(settings: ConsumerSettings): MessageConsumer {
+    const consumer = new MessageConsumer(settings, {
+      polls: this.#polls,
+      offsets: this.offset,
+      groups: this.group,
+      topics: this.topic,
+      operations: this.operation,
+      onClose: (closed) => this.#closables.delete(closed),
+    });
+    this.#closables.add(consumer);
+    return consumer;
+  }
+
+  async #close(graceful: boolean): Promise<void> {
+    const closing = Promise.allSettled([...this.#closables].map((closable) => closable.close({ graceful })));
+    if (graceful) await closing;
+    await this.#connector.close();
+    this.#engine.close(new ClientShutdownError());
+    await closing;
+  }
+}
+
+const protocols: Readonly<Record<Settings["transport"], TransportProtocol>> = {
+  TCP: "tcp",
+  TLS: "tcp",
+  WS: "ws",
+  WSS: "ws",
+  QUIC: "quic",
+  HTTP: "http",
+  HTTPS: "http",
+};
+
+/** Connects a new client; one that fails to is ended. */
+export async function connected<Core extends ClientCore>(client: Core, options?: CallOptions): Promise<Core> {
+  try {
+    return await client.connect(options);
+  } catch (error) {
+    await client.destroy();
+    throw error;
+  }
+}

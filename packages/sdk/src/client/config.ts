@@ -1,0 +1,102 @@
+import type { Instrumentation } from "../calls/call-run.js";
+import type { CredentialsSource } from "../session/credentials.js";
+import type { Random } from "../time/backoff.js";
+import type { Duration } from "../values/duration.js";
+import type { CreateMessage } from "../api/outgoing-messages.js";
+import type { Id } from "../values/id.js";
+
+export type TransportName = "TCP" | "TLS" | "WS" | "WSS" | "QUIC" | "HTTP" | "HTTPS";
+
+/** Where to connect, and further options of the transport. */
+export interface TransportOptions {
+  /** Host name, IPv4 or IPv6 address; 127.0.0.1 without it. */
+  readonly host?: string;
+  /** 1 to 65535; the port of the transport without it. */
+  readonly port?: number;
+  /** TCP, TLS: false turns Nagle's algorithm on. */
+  readonly noDelay?: boolean;
+  /** TCP, TLS: TCP keep-alive. */
+  readonly keepAlive?: boolean;
+  /** Anything else goes to `node:net` or `node:tls` as it is. */
+  readonly [option: string]: unknown;
+}
+
+export interface TlsConfig {
+  /** PEM roots that replace the built-in ones. */
+  readonly ca?: string | Uint8Array;
+  /** File with PEM roots; Node.js only. */
+  readonly caFile?: string;
+  readonly cert?: string | Uint8Array;
+  readonly key?: string | Uint8Array;
+  /** Name that the server's certificate must carry; the host without it. */
+  readonly servername?: string;
+  /** False accepts any certificate. */
+  readonly rejectUnauthorized?: boolean;
+}
+
+export interface ReconnectConfig {
+  /** False: a lost link stays down until `connect()`. */
+  readonly enabled?: boolean;
+  /** First pause between passes over the endpoints; it doubles, with full jitter. 1 s without it. */
+  readonly interval?: Duration;
+  /** Passes after the first one; no limit without it. */
+  readonly maxRetries?: number;
+  /** Longest pause, 10 s without it. */
+  readonly maxInterval?: Duration;
+  /** A link that stayed up this long resets the pauses; 5 s without it. */
+  readonly reestablishAfter?: Duration;
+}
+
+/** Chooses the partition of a send. */
+export type Partitioner = (batch: {
+  readonly streamId: Id;
+  readonly topicId: Id;
+  readonly messages: readonly CreateMessage[];
+}) => number | Promise<number>;
+
+export interface ClientConfig {
+  /** `TCP` without it. */
+  readonly transport?: TransportName;
+  readonly options?: TransportOptions;
+  /** Further endpoints, `host:port`, tried in order after the first one. */
+  readonly servers?: readonly string[];
+  /** Signs in on connect, and again when the server lost the session. A function is asked each time. */
+  readonly credentials?: CredentialsSource;
+  readonly reconnect?: ReconnectConfig;
+  /** ms between pings, 5000 without it; 0 sends none, and an idle session expires on the server. */
+  readonly heartbeatInterval?: number;
+  /** Largest reply taken, header included; 64 MiB without it. */
+  readonly maxResponseFrameSize?: number;
+  /** Writes that are under way or have an unknown outcome, and the bytes of their frames: 256 and 64 MiB. */
+  readonly pendingOperations?: { readonly maxOperations?: number; readonly maxBytes?: number };
+  /** A client is one session: 1 is the only size. */
+  readonly poolSize?: { readonly min?: number; readonly max?: number };
+  /** A call of a producer or consumer resolves its own operation of unknown outcome first; true without it. */
+  readonly autoResolve?: boolean;
+  readonly partitioner?: Partitioner;
+  readonly tls?: TlsConfig;
+  /** Name of the client as servers see it, 1 to 255 bytes. */
+  readonly name?: string;
+  readonly version?: string;
+  /** Sees every attempt of every call. */
+  readonly instrumentation?: Instrumentation;
+  /** µs since the epoch, for the origin time of messages. */
+  readonly clock?: () => bigint;
+  /** Numbers from 0 up to 1, for pauses. Secrets never come from it. */
+  readonly random?: Random;
+}
+
+export const DEFAULT_HEARTBEAT_INTERVAL = 5000;
+export const MAX_HEARTBEAT_INTERVAL = 2_147_483_647;
+export const DEFAULT_MAX_RESPONSE_FRAME_SIZE = 67_108_864;
+
+/** Transport names as values. */
+export const Transports = {
+  TCP: "TCP",
+  TLS: "TLS",
+  WS: "WS",
+  WSS: "WSS",
+  QUIC: "QUIC",
+  HTTP: "HTTP",
+  HTTPS: "HTTPS",
+} as const satisfies Record<TransportName, TransportName>;

@@ -1,0 +1,40 @@
+import { FeatureUnavailableError } from "../errors/index.js";
+import type { TcpOptions } from "../transport/tcp.js";
+import type { Platform } from "./platform.js";
+import type { TransportOptions } from "./config.js";
+
+/** Sockets of Node.js, loaded when the first connection needs them. */
+export const nodePlatform: Platform = {
+  async loadTransport(name, config) {
+    const tcp = tcpOptions(config.options ?? {});
+    switch (name) {
+      case "TCP": {
+        const { tcpTransport } = await import("../transport/tcp.js");
+        return tcpTransport(tcp);
+      }
+      case "TLS": {
+        const { tlsTransport } = await import("../transport/tls.js");
+        return tlsTransport({ ...config.tls, ...(tcp.socket === undefined ? {} : { socket: tcp.socket }) }, tcp);
+      }
+      case "WS":
+      case "WSS":
+      case "QUIC":
+      case "HTTP":
+      case "HTTPS":
+        throw new FeatureUnavailableError(`this build has no ${name} transport; it connects over TCP and TLS`);
+    }
+  },
+};
+
+/** Options that the client itself understands; the others go to the socket. */
+const ownOptions: ReadonlySet<string> = new Set(["host", "port", "noDelay", "keepAlive"]);
+
+function tcpOptions(options: TransportOptions): TcpOptions {
+  const { noDelay, keepAlive } = options;
+  const socket = Object.fromEntries(Object.entries(options).filter(([key]) => !ownOptions.has(key)));
+  return {
+    ...(noDelay === undefined ? {} : { noDelay }),
+    ...(keepAlive === undefined ? {} : { keepAlive }),
+    ...(Object.keys(socket).length === 0 ? {} : { socket }),
+  };
+}

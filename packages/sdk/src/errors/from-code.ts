@@ -1,0 +1,201 @@
+import { ErrorCode } from "@iggy/protocol";
+import {
+  AlreadyExistsError,
+  AuthenticationError,
+  ClientShutdownError,
+  ConnectionError,
+  DisconnectedError,
+  FeatureUnavailableError,
+  InvalidCredentialsError,
+  LimitError,
+  NotConnectedError,
+  NotFoundError,
+  OperationError,
+  PartitionHistoryError,
+  ProducerClosedError,
+  ProducerError,
+  ResponseError,
+  SessionError,
+  TransientError,
+  TransientNotAcceptedError,
+  TransientNotCommittedError,
+  UnauthenticatedError,
+  UnauthorizedError,
+  ValidationError,
+} from "./classes.js";
+import type { ErrorDetails, IggyError } from "./iggy-error.js";
+
+/** Classes that stand for one code. */
+const single: Readonly<Record<number, new (message?: string, details?: ErrorDetails) => IggyError>> = {
+  [ErrorCode.FeatureUnavailable]: FeatureUnavailableError,
+  [ErrorCode.Disconnected]: DisconnectedError,
+  [ErrorCode.Unauthenticated]: UnauthenticatedError,
+  [ErrorCode.Unauthorized]: UnauthorizedError,
+  [ErrorCode.InvalidCredentials]: InvalidCredentialsError,
+  [ErrorCode.TransientNotCommitted]: TransientNotCommittedError,
+  [ErrorCode.TransientNotAccepted]: TransientNotAcceptedError,
+  [ErrorCode.NotConnected]: NotConnectedError,
+  [ErrorCode.ClientShutdown]: ClientShutdownError,
+  [ErrorCode.ProducerClosed]: ProducerClosedError,
+};
+
+type Family = new (code: number, message?: string, details?: ErrorDetails) => IggyError;
+
+/** Classes that stand for several codes. A code in neither table is a plain `ResponseError`. */
+const families: readonly (readonly [Family, readonly number[]])[] = [
+  [
+    AuthenticationError,
+    [
+      ErrorCode.InvalidPersonalAccessToken,
+      ErrorCode.PersonalAccessTokenExpired,
+      ErrorCode.JwtMissing,
+      ErrorCode.CannotGenerateJwt,
+      ErrorCode.AccessTokenMissing,
+      ErrorCode.InvalidAccessToken,
+    ],
+  ],
+  [
+    NotFoundError,
+    [
+      ErrorCode.ResourceNotFound,
+      ErrorCode.ClientNotFound,
+      ErrorCode.StreamIdNotFound,
+      ErrorCode.StreamNameNotFound,
+      ErrorCode.TopicIdNotFound,
+      ErrorCode.TopicNameNotFound,
+      ErrorCode.PartitionNotFound,
+      ErrorCode.ConsumerOffsetNotFound,
+      ErrorCode.NotResolvedConsumer,
+      ErrorCode.SegmentNotFound,
+      ErrorCode.ConsumerGroupIdNotFound,
+      ErrorCode.ConsumerGroupNameNotFound,
+      ErrorCode.ConsumerGroupMemberNotFound,
+    ],
+  ],
+  [
+    AlreadyExistsError,
+    [
+      ErrorCode.UserAlreadyExists,
+      ErrorCode.PersonalAccessTokenAlreadyExists,
+      ErrorCode.StreamNameAlreadyExists,
+      ErrorCode.TopicNameAlreadyExists,
+      ErrorCode.ConsumerGroupNameAlreadyExists,
+    ],
+  ],
+  [
+    LimitError,
+    [
+      ErrorCode.PersonalAccessTokensLimitReached,
+      ErrorCode.UsersLimitReached,
+      ErrorCode.TooManyStreams,
+      ErrorCode.TooManyPartitions,
+      ErrorCode.TooManyTopics,
+      ErrorCode.PartitionsLimitReached,
+      ErrorCode.PartitionIdSpaceExhausted,
+      ErrorCode.TooManyConsumerOffsets,
+      ErrorCode.TooManyConsumerGroups,
+    ],
+  ],
+  [
+    ValidationError,
+    [
+      ErrorCode.InvalidConfiguration,
+      ErrorCode.InvalidCommand,
+      ErrorCode.InvalidFormat,
+      ErrorCode.InvalidIdentifier,
+      ErrorCode.InvalidIpAddress,
+      ErrorCode.InvalidApiUrl,
+      ErrorCode.InvalidUsername,
+      ErrorCode.InvalidPassword,
+      ErrorCode.InvalidUserStatus,
+      ErrorCode.InvalidPersonalAccessTokenName,
+      ErrorCode.InvalidPersonalAccessTokenExpiry,
+      ErrorCode.InvalidTlsDomain,
+      ErrorCode.InvalidTlsCertificatePath,
+      ErrorCode.InvalidTlsCertificate,
+      ErrorCode.FailedToAddCertificate,
+      ErrorCode.InvalidSizeBytes,
+      ErrorCode.InvalidUtf8,
+      ErrorCode.InvalidNumberEncoding,
+      ErrorCode.InvalidBooleanValue,
+      ErrorCode.InvalidNumberValue,
+      ErrorCode.InvalidStreamName,
+      ErrorCode.InvalidTopicName,
+      ErrorCode.InvalidReplicationFactor,
+      ErrorCode.InvalidPartitionsCount,
+      ErrorCode.InvalidMessagesCount,
+      ErrorCode.TooBigUserHeaders,
+      ErrorCode.InvalidHeaderKey,
+      ErrorCode.InvalidHeaderValue,
+      ErrorCode.TooBigMessagePayload,
+      ErrorCode.TooManyMessages,
+      ErrorCode.EmptyMessagePayload,
+      ErrorCode.InvalidMessagePayloadLength,
+      ErrorCode.InvalidMessageChecksum,
+      ErrorCode.InvalidKeyValueLength,
+      ErrorCode.UnsupportedOptionKey,
+      ErrorCode.InvalidOptionValue,
+      ErrorCode.OptionsBlockTooLarge,
+      ErrorCode.OptionNotUpdatable,
+      ErrorCode.OptionNotResettable,
+      ErrorCode.ReadOnlyOption,
+      ErrorCode.StreamEncryptionUnavailable,
+      ErrorCode.UnsupportedCriticalOption,
+      ErrorCode.InvalidConsumerGroupName,
+      ErrorCode.InvalidConnectionString,
+    ],
+  ],
+  [TransientError, [ErrorCode.LifecycleBusy, ErrorCode.NotPrimary, ErrorCode.DeferredPollCapacityExceeded]],
+  [
+    ConnectionError,
+    [
+      ErrorCode.CannotEstablishConnection,
+      ErrorCode.StaleClient,
+      ErrorCode.TcpError,
+      ErrorCode.QuicError,
+      ErrorCode.InvalidServerAddress,
+      ErrorCode.InvalidClientAddress,
+      ErrorCode.ConnectionClosed,
+      ErrorCode.EmptyResponse,
+      ErrorCode.WebSocketError,
+      ErrorCode.WebSocketConnectionError,
+      ErrorCode.WebSocketCloseError,
+      ErrorCode.WebSocketReceiveError,
+      ErrorCode.WebSocketSendError,
+    ],
+  ],
+  [
+    PartitionHistoryError,
+    [ErrorCode.HistoryUnavailable, ErrorCode.PartitionHistoryChanged, ErrorCode.ConsumerGroupPartitionNotOwned],
+  ],
+  [OperationError, [ErrorCode.RequestAlreadyApplied, ErrorCode.RequestTooOld]],
+  [
+    SessionError,
+    [ErrorCode.AlreadyAuthenticated, ErrorCode.InvalidSession, ErrorCode.SessionMismatch, ErrorCode.RequestIdExhausted],
+  ],
+  [
+    ProducerError,
+    [
+      ErrorCode.ProducerIdsExhausted,
+      ErrorCode.ProducerSequenceOutOfOrder,
+      ErrorCode.ProducerEpochFenced,
+      ErrorCode.ProducerUnknown,
+      ErrorCode.ProducerPartitionRequired,
+      ErrorCode.BackgroundSendError,
+      ErrorCode.BackgroundSendTimeout,
+      ErrorCode.BackgroundSendBufferFull,
+      ErrorCode.BackgroundWorkerDisconnected,
+      ErrorCode.BackgroundSendBufferOverflow,
+      ErrorCode.ProducerSendFailed,
+    ],
+  ],
+];
+
+const familyByCode = new Map(families.flatMap(([family, codes]) => codes.map((code) => [code, family])));
+
+/** The error of the tree that belongs to a code of the protocol. */
+export function errorOf(code: number, message: string, details: ErrorDetails = {}): IggyError {
+  const Single = single[code];
+  if (Single !== undefined) return new Single(message, details);
+  return new (familyByCode.get(code) ?? ResponseError)(code, message, details);
+}

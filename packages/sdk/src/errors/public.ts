@@ -1,0 +1,3 @@
+export * from "./classes.js";
+export { IggyError, type ErrorDetails } from "./iggy-error.js";
+export { ProducerSendFailedError } from "./producer-send-failed.js";

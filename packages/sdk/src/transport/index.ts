@@ -1,0 +1,8 @@
+export {
+  endpointText,
+  type Connection,
+  type ConnectionHandlers,
+  type Endpoint,
+  type Transport,
+  type TransportProtocol,
+} from "./transport.js";

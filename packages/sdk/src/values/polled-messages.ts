@@ -1,0 +1,83 @@
+import { checkRecords, IggyError as ProtocolError, type PartitionContext } from "@iggy/protocol";
+import { DeserializeError } from "../errors/index.js";
+import { Message, Records } from "./message.js";
+import { PollingStrategy } from "./polling-strategy.js";
+import { Checkpoint, isZeroContext } from "./position.js";
+
+/** What one read of one partition returned. */
+export interface ReadReply {
+  readonly partitionId: number;
+  readonly currentOffset: bigint;
+  readonly messagesCount: number;
+  readonly context: PartitionContext;
+  readonly records: Uint8Array;
+}
+
+/** The messages of one read of one partition, and where to go on. */
+export class PolledMessages {
+  readonly partitionId: number;
+  /** Offset of the last committed message of the partition; 0 also when it is empty. */
+  readonly currentOffset: bigint;
+  readonly messages: readonly Message[];
+  /** The history that served the read. */
+  readonly context: PartitionContext;
+  readonly #start: PollingStrategy;
+
+  /** @internal */
+  constructor(reply: ReadReply, start: PollingStrategy, maxCount: number) {
+    checkReply(reply, maxCount);
+    this.partitionId = reply.partitionId;
+    this.currentOffset = reply.currentOffset;
+    this.context = reply.context;
+    this.#start = start;
+    const records = new Records(reply.records);
+    this.messages = Array.from({ length: reply.messagesCount }, (_, index) => new Message(records, index));
+  }
+
+  get count(): number {
+    return this.messages.length;
+  }
+
+  /** Checkpoint of the last message; null for an empty read. */
+  get checkpoint(): Checkpoint | null {
+    return this.messages.length === 0 ? null : this.checkpointAt(this.messages.length - 1);
+  }
+
+  /** Checkpoint of one message, by its index in `messages`. */
+  checkpointAt(index: number): Checkpoint {
+    const message = this.messages[index];
+    if (message === undefined) {
+      throw new RangeError(`index takes 0 to ${String(this.messages.length - 1)}, got ${String(index)}`);
+    }
+    return new Checkpoint(this.partitionId, message.offset, this.context);
+  }
+
+  /** Where the next read of this partition starts. It holds for this history of the partition only. */
+  get continuation(): PollingStrategy {
+    const last = this.messages.at(-1);
+    // A node that could not serve the read names no history: the start stays as it was.
+    if (last === undefined && isZeroContext(this.context)) return this.#start;
+    const bound = { partitionId: this.partitionId, context: this.context };
+    if (last !== undefined) return PollingStrategy.continuing(PollingStrategy.Offset(last.offset + 1n), bound);
+    const start = this.#start.kind === "first" ? PollingStrategy.Offset(0n) : this.#start;
+    return PollingStrategy.continuing(start, bound);
+  }
+
+  toJSON(): Record<string, unknown> {
+    return {
+      partitionId: this.partitionId,
+      currentOffset: String(this.currentOffset),
+      count: this.count,
+      messages: this.messages.map((message) => message.toJSON()),
+    };
+  }
+}
+
+function checkReply(reply: ReadReply, maxCount: number): void {
+  try {
+    checkRecords(reply.records, reply.messagesCount, maxCount);
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    throw new DeserializeError(error.code, `messages of partition ${String(reply.partitionId)}: ${error.message}`);
+  }
+}
