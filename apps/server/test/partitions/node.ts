@@ -10,7 +10,7 @@ import {
   type ProducerSection,
   sendMessages,
 } from "@iggy/protocol";
-import { type Io, MemoryIo, openDataDirectory } from "@iggy/storage";
+import { type DataDirectory, type Io, MemoryIo, openDataDirectory } from "@iggy/storage";
 import {
   type FetchTarget,
   type OffsetKey,
@@ -82,8 +82,17 @@ export class TestNode {
   readonly io: Io;
   readonly requests: TestRequest[] = [];
 
-  private constructor(io: Io, clock: ManualClock, catalog: TestCatalog, limits: Partial<PartitionLimits>) {
+  private readonly directory: DataDirectory;
+
+  private constructor(
+    io: Io,
+    directory: DataDirectory,
+    clock: ManualClock,
+    catalog: TestCatalog,
+    limits: Partial<PartitionLimits>,
+  ) {
     this.io = io;
+    this.directory = directory;
     this.clock = clock;
     this.catalog = catalog;
     const log =
@@ -93,7 +102,7 @@ export class TestNode {
       };
     this.plane = openPartitionPlane({
       io,
-      dataDirectory: "/data",
+      dataDirectory: directory.path,
       identity: { clusterId: 1n, replicaId: 0, replicaCount: 1 },
       environment: {
         cluster: 1n,
@@ -115,6 +124,7 @@ export class TestNode {
   static async start(
     options: {
       readonly io?: Io;
+      readonly path?: string;
       readonly clock?: ManualClock;
       readonly catalog?: TestCatalog;
       readonly limits?: Partial<PartitionLimits>;
@@ -123,31 +133,42 @@ export class TestNode {
     const io = options.io ?? new MemoryIo();
     const catalog = options.catalog ?? new TestCatalog();
     if (options.catalog === undefined) catalog.put(partition, incarnation);
-    await openDataDirectory(io, "/data");
-    const node = new TestNode(io, options.clock ?? new ManualClock(), catalog, options.limits ?? {});
+    const directory = await openDataDirectory(io, options.path ?? "/data");
+    const node = new TestNode(io, directory, options.clock ?? new ManualClock(), catalog, options.limits ?? {});
     await node.plane.start({ removeUnknown: true });
     return node;
   }
 
+  /** The memory disk of the node. */
+  get disk(): MemoryIo {
+    if (!(this.io instanceof MemoryIo)) throw new Error("the node runs on a real disk");
+    return this.io;
+  }
+
   /** The process is killed; the operating system keeps what was written. */
   killed(limits?: Partial<PartitionLimits>): Promise<TestNode> {
-    return this.again(memory(this.io).kill(), limits);
+    return this.again(this.disk.kill(), limits);
   }
 
   /** The machine loses power; only what was synced is sure to stay. */
   powerLost(limits?: Partial<PartitionLimits>): Promise<TestNode> {
-    return this.again(memory(this.io).losePower(), limits);
+    return this.again(this.disk.losePower(), limits);
   }
 
   /** A graceful stop and a new start. */
   async restarted(limits?: Partial<PartitionLimits>): Promise<TestNode> {
+    await this.stop();
+    return this.again(this.io instanceof MemoryIo ? this.io.kill() : this.io, limits);
+  }
+
+  async stop(): Promise<void> {
     await this.plane.close();
-    return this.again(memory(this.io).kill(), limits);
+    await this.directory.release();
   }
 
   private again(io: Io, limits: Partial<PartitionLimits> = {}): Promise<TestNode> {
-    const { clock, catalog } = this;
-    return TestNode.start({ io, clock, catalog, limits });
+    const { clock, catalog, directory } = this;
+    return TestNode.start({ io, path: directory.path, clock, catalog, limits });
   }
 
   request(sender: Sender = {}): TestRequest {
@@ -247,11 +268,6 @@ export class TestNode {
       all.push(...read.offsets);
     }
   }
-}
-
-function memory(io: Io): MemoryIo {
-  if (!(io instanceof MemoryIo)) throw new Error("only a memory disk can be killed");
-  return io;
 }
 
 function waitOf(wait: Partial<ReadWait>): ReadWait {

@@ -372,7 +372,7 @@ describe("a poll from the disk", () => {
 
   it("reports damage by its checksum, never as an empty success", async () => {
     const node = await filled(1, cold);
-    const io = node.io as import("@iggy/storage").MemoryIo;
+    const io = node.disk;
     const file = io.tree("/data/streams").find((path) => path.endsWith(".log")) ?? "";
     const bytes = io.contents(file) ?? new Uint8Array(0);
     bytes[256 + 60] = (bytes[256 + 60] ?? 0) ^ 1;
