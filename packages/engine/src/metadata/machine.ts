@@ -1,5 +1,6 @@
 import { ErrorCode, type Identifier, isGranted, type Right, ROOT_USER_ID, type SessionIdentity } from "@iggy/protocol";
 import { applyPrepare } from "./apply/apply.js";
+import type { User } from "./state/accounts.js";
 import { sessionToBind } from "./login/bind.js";
 import type { MetadataConfig } from "./config.js";
 import type { ConsumerGroup } from "./state/consumer-group.js";
@@ -176,6 +177,11 @@ export class MetadataMachine {
     const group = partition.topic.groups.get(groupId);
     const member = group?.membersByClient.get(client);
     return group !== undefined && member !== undefined && group.isPollable(member, partition.partitionId);
+  }
+
+  /** A user by id or name, with its permissions and tokens; undefined when there is none. */
+  user(id: Identifier): User | undefined {
+    return this.state.user(id);
   }
 
   /** Whether a user has a right; a user that does not exist has none. */

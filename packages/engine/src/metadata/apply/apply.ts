@@ -57,9 +57,6 @@ const handlers: ReadonlyMap<number, Handler> = new Map<number, Handler>([
   [Operation.DeletePersonalAccessToken, applyDeleteToken],
 ]);
 
-/** Whether this release applies the operation. Operations without a handler commit as a refusal that changes nothing. */
-export const isApplied = (operation: number): boolean => handlers.has(operation);
-
 /**
  * Applies one committed operation. Whatever the body holds, the outcome is a code: only an op that is not the next one is
  * an error, as the caller broke the order of the log.
@@ -73,7 +70,10 @@ export function applyPrepare(state: MetadataState, config: MetadataConfig, prepa
   state.appliedAtMicros = prepare.timestampMicros;
 
   const actor = actorOf(state, prepare);
-  if (actor instanceof Refusal) return { code: actor.code, payload: empty, effects: [] };
+  if (actor instanceof Refusal) {
+    // Signing out twice is no fault.
+    return { code: prepare.operation === Operation.Logout ? 0 : actor.code, payload: empty, effects: [] };
+  }
   const { user, session } = actor;
   // Applied before: a primary that lost its queue may order a request twice, and it must not run twice.
   if (session !== undefined && prepare.request <= session.watermark) return repeated(session, prepare.request);
@@ -118,11 +118,10 @@ function actorOf(state: MetadataState, prepare: MetadataPrepare): Actor | Refusa
   if (prepare.request === 0) return { user: undefined, session: undefined };
   const session = state.sessions.get(prepare.client);
   const isActing = session?.isLive === true && session.epoch === prepare.session && session.userId === prepare.userId;
-  if (prepare.operation === Operation.Logout) {
-    return { user: isActing ? state.users.get(session.userId) : undefined, session: undefined };
-  }
   const user = isActing ? state.users.get(session.userId) : undefined;
-  return user === undefined ? refuse(ErrorCode.Unauthenticated) : { user, session };
+  if (user === undefined) return refuse(ErrorCode.Unauthenticated);
+  // The end of a session leaves no receipt to answer from.
+  return { user, session: prepare.operation === Operation.Logout ? undefined : session };
 }
 
 /** The outcome that the request had the first time; nothing is left to do. */
@@ -130,8 +129,9 @@ function repeated(session: Session, request: number): MetadataApplied {
   const receipt = session.receiptOf(request);
   const code = receipt === undefined ? ErrorCode.RequestTooOld : receipt.code;
   const payload = receipt?.payload;
-  if (payload === undefined && code === 0)
+  if (payload === undefined && code === 0) {
     return { code: ErrorCode.RequestAlreadyApplied, payload: empty, effects: [] };
+  }
   return { code, payload: payload ?? empty, effects: [] };
 }
 

@@ -1,5 +1,5 @@
 import { type OptionEntry, type OptionScopeName, optionSpec, optionString } from "@iggy/protocol";
-import type { OptionBlocks } from "../state/resource-options.js";
+import type { OptionBlocks, ResourceOptions } from "../state/resource-options.js";
 
 /** The two option blocks of a reply. */
 export interface VisibleOptions {
@@ -16,17 +16,25 @@ function visible(scope: OptionScopeName, { explicit, derived }: OptionBlocks): V
   return { options: explicit.filter(isVisible), derivedOptions: derived.filter(isVisible) };
 }
 
-export const visibleTopicOptions = (blocks: OptionBlocks): VisibleOptions => visible("topic", blocks);
-export const visibleUserOptions = (blocks: OptionBlocks): VisibleOptions => visible("user", blocks);
-
-const sourceKey = "encryption_key_source";
-
-/** A stream also shows where the key of its messages came from. No stream of this release has one. */
-export function visibleStreamOptions(blocks: OptionBlocks): VisibleOptions {
-  const { options, derivedOptions } = visible("stream", blocks);
-  const stored = derivedOptions.filter((entry) => entry.key !== sourceKey);
-  return {
-    options: options.filter((entry) => entry.key !== sourceKey),
-    derivedOptions: [...stored, optionString(sourceKey, "none")],
+/** Lists show every resource again and again, and option maps never change: a patch makes a new one. */
+function remembered(show: (options: ResourceOptions) => VisibleOptions): (options: ResourceOptions) => VisibleOptions {
+  const shown = new WeakMap<ResourceOptions, VisibleOptions>();
+  return (options) => {
+    let known = shown.get(options);
+    if (known === undefined) shown.set(options, (known = show(options)));
+    return known;
   };
 }
+
+const keySource = optionString("encryption_key_source", "none");
+
+export const visibleTopicOptions = remembered((options) => visible("topic", options));
+export const visibleUserOptions = remembered((options) => visible("user", options));
+
+/** A stream also shows where the key of its messages came from. No stream of this release has one. */
+export const visibleStreamOptions = remembered((blocks) => {
+  const { options, derivedOptions } = visible("stream", blocks);
+  const stored = (entries: readonly OptionEntry[]): OptionEntry[] =>
+    entries.filter((entry) => entry.key !== keySource.key);
+  return { options: stored(options), derivedOptions: [...stored(derivedOptions), keySource] };
+});
