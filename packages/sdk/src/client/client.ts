@@ -116,7 +116,7 @@ export class ClientCore implements AsyncDisposable {
           engine.dropSession();
           assignments.clear();
         },
-        onReady: () => heartbeat.start(),
+        onReady: (isNewLink) => heartbeat.start({ beatNow: isNewLink }),
         onDown: () => heartbeat.stop(),
       },
       session,

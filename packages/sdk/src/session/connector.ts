@@ -42,8 +42,8 @@ export interface ConnectorSettings {
   readonly emit: Emit;
   /** The session is gone, with everything that belonged to it. */
   readonly onSessionReset: () => void;
-  /** A link is up and has its session. */
-  readonly onReady: () => void;
+  /** A link has its session; a new one, or one that was signed in again. */
+  readonly onReady: (isNewLink: boolean) => void;
   /** The heartbeat has nothing to do until the next `onReady`. */
   readonly onDown: () => void;
 }
@@ -414,7 +414,7 @@ export class Connector implements Router {
       this.#settings.emit("connected", { address: link.address });
       this.#settings.emit("link-up", { address: link.address, ...(replicaId === undefined ? {} : { replicaId }) });
     }
-    if (this.#isReady()) this.#settings.onReady();
+    if (this.#isReady()) this.#settings.onReady(isNew);
   }
 
   /** False when the server does not know the session any more. */

@@ -22,13 +22,13 @@ export class Heartbeat {
     this.#settings = settings;
   }
 
-  start(): void {
+  start({ beatNow }: { readonly beatNow: boolean }): void {
     if (this.#settings.intervalMs === 0) return;
     if (this.#timer === undefined) {
       this.#timer = setInterval(() => void this.#beat(), this.#settings.intervalMs);
       unref(this.#timer);
     }
-    void this.#beat();
+    if (beatNow) void this.#beat();
   }
 
   stop(): void {
