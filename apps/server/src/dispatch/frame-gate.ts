@@ -78,6 +78,8 @@ export class FrameGate implements ConnectionHandler {
 
   private headerFault(header: RequestHeader): number {
     if (!isKnownOperation(header.operation) || !isClientAllowed(header.operation)) return ErrorCode.InvalidCommand;
+    // No client counts that far, and beyond it two numbers would look alike here.
+    if (header.request > Number.MAX_SAFE_INTEGER) return ErrorCode.InvalidCommand;
     return validateRequestHeader(header) === undefined ? 0 : ErrorCode.InvalidCommand;
   }
 

@@ -20,3 +20,11 @@ it("an unknown user costs a comparison and never matches", async () => {
   // Argon2 at this cost can't be done in a millisecond on any machine.
   expect(performance.now() - started).toBeGreaterThan(1);
 });
+
+it("agrees with the reference implementation", async () => {
+  // argon2 -id -t 2 -m 16 -p 1 -l 32 of the reference command line tool: password "password", salt "somesalt".
+  const known = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
+  const secrets = await passwordSecrets();
+  expect(await secrets.verifyPassword("password", known)).toBe(true);
+  expect(await secrets.verifyPassword("passwore", known)).toBe(false);
+});

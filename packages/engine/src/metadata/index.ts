@@ -1,6 +1,5 @@
 export { type AccessToken, type User } from "./state/accounts.js";
 export type { PartitionPlacement } from "./apply/partition-changes.js";
-export { type Argon2Cost, argon2Secrets, defaultArgon2Cost } from "./login/argon2-secrets.js";
 export { bindVerifier } from "./login/bind.js";
 export { bootstrap } from "./bootstrap.js";
 export { defaultMetadataConfig, type MetadataConfig } from "./config.js";

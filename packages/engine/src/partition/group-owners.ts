@@ -73,6 +73,11 @@ export class GroupOwners {
     return served > (committed ?? -1);
   }
 
+  hasOwner(isWanted: (groupId: number) => boolean): boolean {
+    for (const id of this.installed.keys()) if (isWanted(id)) return true;
+    return false;
+  }
+
   /** Installed owners by ascending group. */
   entries(): (readonly [groupId: number, owner: InstalledOwner])[] {
     return [...this.installed].map(([id, { owner }]) => [id, owner] as const).sort(([a], [b]) => a - b);

@@ -356,11 +356,10 @@ export class PartitionMachine {
 
   /** Whether a group with this number owns something here: the partition itself, or stored offsets. */
   hasGroupState(isWanted: (groupId: number) => boolean): boolean {
-    const isHeld = ([id]: readonly [number, unknown]): boolean => isWanted(id);
     return (
-      this.owners.entries().some(isHeld) ||
-      this.offsets.entries("consumer_group").some(isHeld) ||
-      this.offsets.entries("external_group").some(isHeld)
+      this.owners.hasOwner(isWanted) ||
+      this.offsets.hasKey("consumer_group", isWanted) ||
+      this.offsets.hasKey("external_group", isWanted)
     );
   }
 

@@ -116,6 +116,12 @@ export class ConsumerOffsets {
     return lowest;
   }
 
+  /** Whether some committed offset of a kind has a key that fulfils the condition. */
+  hasKey(kind: ConsumerKindName, isWanted: (id: number) => boolean): boolean {
+    for (const [id, { committed }] of this.kinds[kind]) if (committed !== NONE && isWanted(id)) return true;
+    return false;
+  }
+
   /** Committed offsets of a kind, by ascending key. */
   entries(kind: ConsumerKindName): (readonly [id: number, offset: number])[] {
     return [...this.kinds[kind]]

@@ -16,7 +16,6 @@ import {
   optionString,
 } from "@iggy/protocol";
 import {
-  argon2Secrets,
   bindVerifier,
   loginEviction,
   MetadataMachine,
@@ -369,45 +368,5 @@ describe("signing in with a password", () => {
     expect(loginEviction("unknown-token")).toBe(EvictionReason.InvalidToken);
     expect(loginEviction("expired-token")).toBe(EvictionReason.InvalidToken);
     expect(loginEviction("inactive-token-owner")).toBe(EvictionReason.UserInactive);
-  });
-});
-
-describe("password hashes", () => {
-  const cheap = { memoryKiB: 64, passes: 1, lanes: 1 };
-  let seed = 0;
-  const random = (length: number) => new Uint8Array(length).fill(++seed);
-
-  it("are Argon2id PHC strings with a salt of their own", async () => {
-    const secrets = argon2Secrets(random, cheap);
-    const [first, second] = [await secrets.hashPassword("iggy"), await secrets.hashPassword("iggy")];
-    expect(first).toMatch(/^\$argon2id\$v=19\$m=64,t=1,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
-    expect(first).not.toBe(second);
-    for (const hash of [first, second]) {
-      expect(await secrets.verifyPassword("iggy", hash)).toBe(true);
-      expect(await secrets.verifyPassword("ziggy", hash)).toBe(false);
-    }
-  });
-
-  it("agree with the reference implementation", async () => {
-    // argon2 -id -t 2 -m 16 -p 1 -l 32 of the reference command line tool: password "password", salt "somesalt".
-    const known = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
-    const secrets = argon2Secrets(random, cheap);
-    expect(await secrets.verifyPassword("password", known)).toBe(true);
-    expect(await secrets.verifyPassword("passwore", known)).toBe(false);
-  });
-
-  it("of an unknown user, or damaged, match nothing", async () => {
-    const secrets = argon2Secrets(random, cheap);
-    expect(await secrets.verifyPassword("iggy", undefined)).toBe(false);
-    const hash = await secrets.hashPassword("iggy");
-    for (const damaged of [
-      "",
-      "iggy",
-      hash.slice(0, -2),
-      hash.replace("m=64", "m=9999999"),
-      hash.replace("t=1", "t=0"),
-    ]) {
-      expect(await secrets.verifyPassword("iggy", damaged)).toBe(false);
-    }
   });
 });
