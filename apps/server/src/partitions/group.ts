@@ -355,7 +355,7 @@ export class PartitionGroup {
     return this.store.checkpointDue;
   }
 
-  private hasSealedThrough(offset: number): boolean {
+  hasSealedThrough(offset: number): boolean {
     const oldest = this.store.sealedSegments[0];
     return oldest !== undefined && oldest.endOffset <= offset;
   }
@@ -384,16 +384,18 @@ export class PartitionGroup {
     return this.pipeline.isQueued((work) => work instanceof ClientWork && work.isFrom(client, session));
   }
 
-  /** Writes everything that was acknowledged to stable storage and closes the files. */
+  /**
+   * Writes everything that was acknowledged to stable storage and closes the files. Rejects, with the files closed, when
+   * some of it could not be written.
+   */
   async shutDown(): Promise<void> {
     try {
-      await this.store.flush();
-      await this.checkpoints.take();
-    } catch (error) {
-      this.log.error({ err: error }, "the partition could not be flushed");
+      if (!this.isClosed) await this.store.flush();
+      if (!this.isClosed) await this.checkpoints.take();
+    } finally {
+      this.close(ErrorCode.TransientNotAccepted);
+      await this.closeFiles();
     }
-    this.close(ErrorCode.TransientNotAccepted);
-    await this.closeFiles();
   }
 
   /** Closes the files of a group that is closed. */

@@ -2,7 +2,7 @@ import { type OffsetKey, resolveSegmentCount } from "@iggy/engine";
 import { encodeResponse, ErrorCode, getConsumerOffset } from "@iggy/protocol";
 import type { Io, ReplicaIdentity } from "@iggy/storage";
 import type { ClientRequest } from "../request.js";
-import type { PartitionAddress } from "./address.js";
+import { describeAddress, type PartitionAddress } from "./address.js";
 import { Cleaner } from "./lifecycle/cleaner.js";
 import type {
   DeleteOffsetCommand,
@@ -268,9 +268,17 @@ class LocalPlane implements PartitionPlane {
   async close(): Promise<void> {
     this.drain();
     await this.settled();
+    const failures: unknown[] = [];
     const closing: Promise<void>[] = [];
-    for (const { group } of this.table.in()) if (group !== undefined) closing.push(group.shutDown());
+    for (const { group, address } of this.table.in()) {
+      const close = group?.shutDown().catch((error: unknown) => {
+        failures.push(new Error(`partition ${describeAddress(address)} was not closed cleanly`, { cause: error }));
+      });
+      if (close !== undefined) closing.push(close);
+    }
     await Promise.all(closing);
+    if (failures.length > 0)
+      throw new AggregateError(failures, `${failures.length} partitions were not closed cleanly`);
   }
 }
 

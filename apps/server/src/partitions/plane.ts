@@ -50,7 +50,10 @@ export interface PartitionPlane {
   clean(): Promise<void>;
   /** Answers everything that waits with 58 and takes no more; first step of a graceful stop. */
   drain(): void;
-  /** Flushes and checkpoints every partition and closes its files. */
+  /**
+   * Flushes and checkpoints every partition and closes its files. Rejects with an `AggregateError`, with everything
+   * closed, when some of them could not be flushed.
+   */
   close(): Promise<void>;
 }
 

@@ -176,6 +176,19 @@ describe("a node that stops", () => {
     expect(node.clock.armed).toBe(0);
   });
 
+  it("says which partitions it could not flush, and closes all", async () => {
+    const node = await TestNode.start();
+    node.catalog.put(other, incarnation);
+    node.plane.reconcile();
+    await node.plane.settled();
+    await node.send({ count: 1 }).answered;
+    await node.send({ count: 1 }, {}, other).answered;
+    node.disk.fail({ operation: "sync", path: (path) => path.includes("/partitions/0/"), code: "EIO" });
+    await expect(node.plane.close()).rejects.toThrow("1 partitions were not closed cleanly");
+    const next = await TestNode.start({ io: node.disk.losePower(), catalog: node.catalog });
+    expect(polled(await next.poll({ address: other }).answered).offsets).toEqual([0]);
+  });
+
   it("can be stopped twice, and with a partition still being opened", async () => {
     const node = await TestNode.start();
     node.catalog.put(other, 55);

@@ -92,8 +92,7 @@ export class Alignment {
   }
 
   private truncate(local: LocalPartition, group: PartitionGroup, throughOffset: number): void {
-    const isDue = group.store.sealedSegments.some(({ endOffset }) => endOffset <= throughOffset);
-    if (!isDue || local.isTruncating) return;
+    if (throughOffset < 0 || local.isTruncating || !group.hasSealedThrough(throughOffset)) return;
     local.isTruncating = true;
     this.jobs.add(
       group.deleteSegments(throughOffset).then((isDone) => {

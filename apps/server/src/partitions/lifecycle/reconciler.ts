@@ -112,7 +112,8 @@ export class Reconciler {
   private async opened(local: LocalPartition, group: PartitionGroup): Promise<void> {
     const description = this.shard.environment.catalog.partition(local.address);
     if (local.state.kind !== "opening" || description === undefined) {
-      await group.shutDown();
+      group.close(ErrorCode.HistoryUnavailable);
+      await group.closeFiles();
       return;
     }
     local.opened(group);
