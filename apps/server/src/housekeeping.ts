@@ -22,6 +22,8 @@ export interface HousekeepingDeps {
   readonly clock: Clock;
   readonly groupProgress: Parameters<MetadataMachine["dueRevocations"]>[0];
   readonly periods: HousekeepingPeriods;
+  /** Logs how the node is doing. */
+  readonly reportUsage: () => Promise<void>;
   readonly log: {
     info(fields: object, message: string): void;
     error(fields: object, message: string): void;
@@ -33,6 +35,7 @@ export interface HousekeepingPeriods {
   readonly heartbeatMillis: number | undefined;
   readonly tokenCleanerMillis: number | undefined;
   readonly segmentCleanerMillis: number | undefined;
+  readonly usageMillis: number | undefined;
   readonly rebalancingTimeoutMillis: number;
 }
 
@@ -49,11 +52,12 @@ export class Housekeeping {
   }
 
   start(): void {
-    const { heartbeatMillis, tokenCleanerMillis, segmentCleanerMillis } = this.deps.periods;
+    const { heartbeatMillis, tokenCleanerMillis, segmentCleanerMillis, usageMillis } = this.deps.periods;
     this.every("upkeep", UPKEEP_PERIOD_MILLIS, () => this.upkeep());
     this.every("leases", heartbeatMillis, () => this.endSilentSessions());
     this.every("tokens", tokenCleanerMillis, () => this.deleteExpiredTokens());
     this.every("retention", segmentCleanerMillis, () => this.deps.partitions.clean());
+    this.every("usage", usageMillis, () => this.deps.reportUsage());
   }
 
   stop(): void {

@@ -270,6 +270,7 @@ async function openParts(
     leases,
     clock,
     groupProgress: neighbours,
+    reportUsage: () => node.reportUsage(),
     periods: {
       heartbeatMillis: config.heartbeat.enabled ? config.heartbeat.intervalMillis : undefined,
       tokenCleanerMillis: config.personalAccessToken.cleaner.enabled
@@ -278,6 +279,7 @@ async function openParts(
       segmentCleanerMillis: config.dataMaintenance.messages.cleanerEnabled
         ? config.dataMaintenance.messages.intervalMillis
         : undefined,
+      usageMillis: config.logging.sysinfoPrintIntervalMillis || undefined,
       rebalancingTimeoutMillis: config.consumerGroup.rebalancingTimeoutMillis,
     },
     log,
@@ -315,6 +317,7 @@ async function listen(
     ...address,
     ...(tls.enabled ? { tls: await loadTlsMaterial(tls) } : {}),
     handshakeTimeoutMillis: config.messageBus.handshakeGraceMillis,
+    closeGraceMillis: config.messageBus.closeGraceMillis,
     connectionsMax: connectionsMax(config),
     onChannel: (channel) => {
       const connection = new Connection(nextId, ClientTransport.tcp, channel, gate, limits, clock.monotonicMillis());

@@ -35,7 +35,7 @@ export interface NodeServiceDeps {
   readonly clusterName: string;
   /** This node as a client at that address should see it. */
   readonly describeNode: (peerAddress: string) => Omit<ClusterNode, "role" | "status">;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
 const SEMVER_MAJOR = 1_000_000;
@@ -71,6 +71,23 @@ export class NodeService implements NodeCommands {
       if (!request.isAnswered) request.deny(refusal ?? ErrorCode.Error);
     });
     return true;
+  }
+
+  /** One line for operators about how the node is doing. */
+  async reportUsage(): Promise<void> {
+    const figures = await this.figures();
+    this.deps.log.info(
+      {
+        cpuPercent: Math.round(figures.cpuUsage),
+        memoryMiB: Math.round(Number(figures.memoryUsage) / 2 ** 20),
+        freeDiskGiB: Math.round(Number(figures.freeDiskSpace) / 2 ** 30),
+        clients: figures.clientsCount,
+        partitions: figures.partitionsCount,
+        messages: Number(figures.messagesCount),
+        openFiles: Number(figures.openFilesCount),
+      },
+      "usage",
+    );
   }
 
   private async stats(request: RequestFrame): Promise<void> {
