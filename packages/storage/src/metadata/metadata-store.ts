@@ -125,11 +125,10 @@ export class FileMetadataStore implements MetadataStore {
   }
 
   private async run(): Promise<void> {
-    for (;;) {
-      const job = this.jobs.shift();
-      if (job !== undefined) await job();
-      else if (this.waiting.length > 0) await this.writeGroup();
-      else break;
+    // In turns, so that neither jobs nor groups can hold the others up.
+    while (this.jobs.length > 0 || this.waiting.length > 0) {
+      await this.jobs.shift()?.();
+      if (this.waiting.length > 0) await this.writeGroup();
     }
     this.running = false;
   }

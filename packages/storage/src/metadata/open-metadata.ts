@@ -64,6 +64,8 @@ async function open(io: Io, directory: string, options: MetadataOptions): Promis
   const superblock = existing ?? (await begin(io, directory, options, bootId));
   const journal = new MetadataJournal(io, directory, found);
   if (found.tornBytes > 0) await journal.cut();
+  // What an ended process left may be in the operating system's memory only, and is built upon from here.
+  await superblock.sync();
   const snapshotOp = snapshot?.op ?? 0;
   const lastOp = entries.at(-1)?.op ?? snapshotOp;
   const store = new FileMetadataStore({
@@ -106,6 +108,7 @@ async function begin(io: Io, directory: string, options: MetadataOptions, bootId
     incarnation: 0,
     retryCapacity: 0,
     bootId,
+    syncedOp: 0,
   });
 }
 

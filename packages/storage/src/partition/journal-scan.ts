@@ -30,9 +30,22 @@ export interface JournalScan {
   readonly found: readonly number[];
 }
 
-/** Reads the whole journal. Nothing is judged here: whether a fault is a torn end or damage needs the segments too. */
-export async function scanJournal(io: Io, directory: string, incarnation: number): Promise<JournalScan> {
-  const found = numbersOf((await io.list(directory)) ?? [], JOURNAL_SUFFIX);
+/**
+ * Reads the journal above `checkpointOp`; older files, whose removal a crash undid, are removed again. Nothing is judged here: whether a fault is
+ * a torn end or damage needs the segments too.
+ */
+export async function scanJournal(
+  io: Io,
+  directory: string,
+  incarnation: number,
+  checkpointOp: number,
+): Promise<JournalScan> {
+  const all = numbersOf((await io.list(directory)) ?? [], JOURNAL_SUFFIX);
+  const oldest = all.findLast((firstOp) => firstOp <= checkpointOp + 1) ?? 0;
+  const found = all.filter((firstOp) => firstOp >= oldest);
+  for (const firstOp of all) {
+    if (firstOp < oldest) await io.remove(`${directory}/${numbered(firstOp, JOURNAL_SUFFIX)}`);
+  }
   const entries: ScannedEntry[] = [];
   const files: JournalFileState[] = [];
   const strays: StoredEntry[] = [];

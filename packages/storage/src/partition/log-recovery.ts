@@ -39,6 +39,8 @@ export interface RecoveryInput {
   readonly options: PartitionOptions;
   readonly checkpoint: Checkpoint | undefined;
   readonly scan: JournalScan;
+  /** What the superblock knows to be synced. */
+  readonly syncedOp: number;
   /** The operating system has run on since the last write: nothing that was written can be missing. */
   readonly isSameBoot: boolean;
 }
@@ -99,7 +101,7 @@ export class LogRecovery {
     const op = Math.max(above[proven - 1]?.op ?? 0, baseOp);
     const damaged = above[proven];
     const fault = damaged === undefined ? scan.fault : `the batch of op ${damaged.op} is not whole`;
-    let syncedOp = checkpoint?.syncedOp ?? 0;
+    let syncedOp = Math.max(this.input.syncedOp, checkpoint?.syncedOp ?? 0);
     let namedOffset = checkpoint?.nextOffset ?? 0;
     for (const { batch, syncedOp: stamped } of [...above, ...scan.strays]) {
       syncedOp = Math.max(syncedOp, stamped);

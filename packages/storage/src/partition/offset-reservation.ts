@@ -9,6 +9,8 @@ export class OffsetReservation {
   private readonly lease: number;
   private readonly facts: () => Partial<SuperblockState>;
   private renewal: Promise<void> | undefined;
+  /** What recovery read may be in the operating system's memory only, until a sync or a write of ours. */
+  private isFrontierDurable = false;
 
   /** `facts`: what else each write of the superblock brings up to date. */
   constructor(superblock: Superblock, lease: number, facts: () => Partial<SuperblockState>) {
@@ -21,6 +23,8 @@ export class OffsetReservation {
   async cover(nextOffset: number): Promise<void> {
     if (nextOffset > this.superblock.state.reservedOffset) await this.renewal;
     if (nextOffset > this.superblock.state.reservedOffset) await this.renew(nextOffset);
+    else if (!this.isFrontierDurable) await this.superblock.sync();
+    this.isFrontierDurable = true;
   }
 
   /** Renews early, off the path of a write. When that fails, the write that needs it tries again and reports. */

@@ -50,15 +50,20 @@ async function recover(io: Io, directory: string, options: PartitionOptions, fre
   await checkIdentity(superblock, directory, options);
   const checkpoint = await readCheckpoint(io, directory);
   checkPairing(superblock.state, checkpoint, directory);
+  if (checkpoint !== undefined && checkpoint.op > superblock.state.checkpointOp) {
+    const { op: checkpointOp, checksum: checkpointChecksum } = checkpoint;
+    await superblock.update((old) => ({ ...old, checkpointOp, checkpointChecksum }));
+  }
   const journalDirectory = `${directory}/${journalDirectoryName(options.incarnation)}`;
-  const scan = await scanJournal(io, journalDirectory, options.incarnation);
+  const scan = await scanJournal(io, journalDirectory, options.incarnation, checkpoint?.op ?? 0);
   if (scan.logView !== 0 && scan.logView < options.createdView) {
     throw belowCreationView(directory, scan.logView, options, journalDirectoryName(options.incarnation));
   }
 
   const { state } = superblock;
   const isSameBoot = bootId !== 0n && state.bootId === bootId;
-  const proven = await new LogRecovery({ io, directory, options, checkpoint, scan, isSameBoot }).run();
+  const { syncedOp } = state;
+  const proven = await new LogRecovery({ io, directory, options, checkpoint, scan, syncedOp, isSameBoot }).run();
   const nextOffset = Math.max(
     proven.segments.at(-1)?.nextOffset ?? 0,
     proven.namedOffset,
@@ -75,8 +80,18 @@ async function recover(io: Io, directory: string, options: PartitionOptions, fre
   const repair: RepairInput = { io, directory, journalDirectory, incarnation, logView: state.logView, onWarning };
   const end = journalEnd(scan, proven.op);
   const isCut = end.isCut || proven.loss !== undefined;
-  if (isCut && nextOffset > state.nextOffset) await superblock.update((old) => ({ ...old, nextOffset }));
-  if (end.isCut) await cutJournal(repair, scan, end);
+  if (isCut) {
+    await superblock.update((old) => ({
+      ...old,
+      nextOffset: Math.max(old.nextOffset, nextOffset),
+      syncedOp: Math.min(old.syncedOp, proven.op),
+      commitMax: Math.min(old.commitMax, proven.op),
+    }));
+  }
+  if (end.isCut) {
+    onWarning(`${journalDirectory}: the journal goes on behind op ${proven.op}; what followed was torn and is removed`);
+    await cutJournal(repair, scan, end);
+  }
   const segments = await cutSegments(repair, proven, nextOffset);
   if (checkpoint !== undefined && proven.loss !== undefined) {
     await rewriteCheckpoint(io, directory, checkpoint, proven, nextOffset);
@@ -183,9 +198,13 @@ function owe(
   journalDirectory: string,
   files: readonly { readonly firstOp: number }[],
 ): void {
-  if (proven.syncedOp >= proven.op) return;
-  for (const segment of proven.unsynced) debt.addFile(log.pathOf(segment));
-  for (const file of files) debt.addFile(`${journalDirectory}/${numbered(file.firstOp, JOURNAL_SUFFIX)}`);
+  // The newest files and their names may be so new that not even their first operation was synced.
+  const isSynced = proven.syncedOp >= proven.op;
+  const segments = isSynced ? [log.active] : [log.active, ...proven.unsynced];
+  for (const segment of segments) debt.addFile(log.pathOf(segment));
+  for (const { firstOp } of isSynced ? files.slice(-1) : files) {
+    debt.addFile(`${journalDirectory}/${numbered(firstOp, JOURNAL_SUFFIX)}`);
+  }
   debt.addDirectory(log.directory);
   debt.addDirectory(journalDirectory);
 }

@@ -76,14 +76,17 @@ async function initialise(
   if (hasHistory && missing.length > 0) {
     throw new PartitionFenced("missing-history", directory, `holds messages but no ${missing.join(" and no ")}`);
   }
+  const journalDirectory = `${directory}/${journalDirectoryName(incarnation)}`;
   await makeDurableDirectory(io, dataDirectory, [...partitionSteps(options), journalDirectoryName(incarnation)]);
   if (!names.includes(CREATION_RECORD)) {
     await putFile(io, directory, CREATION_RECORD, [sealIncarnation(RecordKind.creation, incarnation)]);
   }
   if (numbersOf(names, LOG_SUFFIX).length === 0) await writeFile(io, `${directory}/${numbered(0, LOG_SUFFIX)}`, []);
-  if (missing.includes("journal")) await createJournal(io, directory, options);
+  if (missing.includes("journal")) await createJournal(io, journalDirectory, options);
   if (missing.includes("superblock")) await createSuperblock(io, directory, options);
-  else await io.syncDirectory(directory);
+  // Also what an earlier attempt left may be in the operating system's memory only.
+  await io.syncDirectory(journalDirectory);
+  await io.syncDirectory(directory);
   await publish(io, dataDirectory, options);
   return !hasHistory;
 }
@@ -112,15 +115,14 @@ async function holdsHistory(io: Io, directory: string, names: readonly string[])
   return false;
 }
 
-async function createJournal(io: Io, directory: string, options: PartitionOptions): Promise<void> {
-  const journal = `${directory}/${journalDirectoryName(options.incarnation)}`;
+async function createJournal(io: Io, journalDirectory: string, options: PartitionOptions): Promise<void> {
   const header = encodeJournalHeader({
     incarnation: options.incarnation,
     firstOp: 1,
     previous: 0n,
     logView: options.createdView,
   });
-  await replaceFile(io, journal, numbered(1, JOURNAL_SUFFIX), [header]);
+  await putFile(io, journalDirectory, numbered(1, JOURNAL_SUFFIX), [header]);
 }
 
 async function createSuperblock(io: Io, directory: string, options: PartitionOptions): Promise<void> {
@@ -139,6 +141,7 @@ async function createSuperblock(io: Io, directory: string, options: PartitionOpt
     incarnation: options.incarnation,
     retryCapacity: options.retryCapacity,
     bootId: await io.bootId(),
+    syncedOp: 0,
   });
 }
 

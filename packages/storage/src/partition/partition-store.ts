@@ -261,13 +261,14 @@ export class FilePartitionStore implements PartitionStore {
   }
 
   private async truncate(op: number): Promise<void> {
-    const { log, journal, io, directory } = this.parts;
+    const { log, journal, io, directory, superblock } = this.parts;
     const mark = this.writer.markAt(op);
     if (mark === undefined) {
       if (op >= this.writer.lastOp) return;
       throw new RangeError(`op ${op} is no operation of the log`);
     }
     try {
+      await superblock.update((old) => ({ ...old, syncedOp: Math.min(old.syncedOp, op) }));
       await this.forgetInCheckpoint(io, directory, mark);
       await journal.truncateTo(mark.journal);
       await log.truncateTo(mark.segment);
@@ -293,7 +294,8 @@ export class FilePartitionStore implements PartitionStore {
 
   /** What every write of the superblock brings up to date. */
   private facts(): Partial<SuperblockState> {
-    return { commitMax: this.committedOp, nextOffset: this.writer.nextOffset, bootId: this.parts.bootId };
+    const { nextOffset, syncedOp } = this.writer;
+    return { commitMax: this.committedOp, nextOffset, syncedOp, bootId: this.parts.bootId };
   }
 
   private inOrder(work: () => Promise<void>): Promise<void> {

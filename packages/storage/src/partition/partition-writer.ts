@@ -234,11 +234,10 @@ export class PartitionWriter {
   }
 
   private async run(): Promise<void> {
-    for (;;) {
-      const job = this.jobs.shift();
-      if (job !== undefined) await job();
-      else if (this.queue.length > 0) await this.takeGroup();
-      else break;
+    // In turns, so that neither jobs nor groups can hold the others up.
+    while (this.jobs.length > 0 || this.queue.length > 0) {
+      await this.jobs.shift()?.();
+      if (this.queue.length > 0) await this.takeGroup();
     }
     this.running = false;
   }

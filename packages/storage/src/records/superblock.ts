@@ -19,11 +19,12 @@ import type { Io } from "../io/io.js";
  *   17 replica count u8       42 checkpoint checksum u128   78 incarnation u64
  *   18 view u32               58 next offset u64            86 retry capacity u32
  *   22 log_view u32                                         90 boot id u128
+ *                                                          106 synced op u64
  */
 const MAGIC = 0x53424c4b;
 const VERSION = 1;
 const HEAD_BYTES = 28;
-const PAYLOAD_BYTES = 106;
+const PAYLOAD_BYTES = 114;
 const PAYLOAD_BYTES_MAX = 4096;
 const SLOTS = ["superblock.a", "superblock.b"] as const;
 
@@ -46,6 +47,8 @@ export interface SuperblockState {
   readonly retryCapacity: number;
   /** Run of the operating system in which this was written, 0 when unknown. */
   readonly bootId: bigint;
+  /** Everything up to this operation was on stable storage. */
+  readonly syncedOp: number;
 }
 
 interface Slot {
@@ -88,6 +91,11 @@ export class Superblock {
   /** What stable storage holds. */
   get state(): SuperblockState {
     return this.durable;
+  }
+
+  /** Makes durable what a process that ended may have left in the operating system's memory. */
+  sync(): Promise<void> {
+    return this.io.syncDirectory(this.directory);
   }
 
   /** Resolves when the new state is on stable storage. After a failure the old one still is. */
@@ -133,6 +141,7 @@ function encode(sequence: number, state: SuperblockState): Uint8Array {
   setU64(payload, 78, state.incarnation);
   payload.setUint32(86, state.retryCapacity, true);
   setU128(payload, 90, state.bootId);
+  setU64(payload, 106, state.syncedOp);
   view.setBigUint64(end, xxh3_64(bytes, 0, end), true);
   return bytes;
 }
@@ -169,6 +178,7 @@ function decode(path: string, bytes: Uint8Array): Slot {
     incarnation: getU64(payload, 78),
     retryCapacity: payload.getUint32(86, true),
     bootId: getU128(payload, 90),
+    syncedOp: getU64(payload, 106),
   };
   if (state.logView > state.view) throw new DamagedFile(path, "log_view above view");
   return { sequence: getU64(view, 8), state };
