@@ -9,7 +9,7 @@ export interface Channel {
   /** Stops and starts reading: backpressure to the peer. */
   pause(): void;
   resume(): void;
-  /** Sends what is queued, then closes. */
+  /** Sends what is queued, then closes; a peer that keeps its side open is cut off after a grace. */
   end(): void;
   /** Closes at once. */
   destroy(): void;

@@ -53,6 +53,7 @@ export class Connection implements ChannelEvents {
   private inFlight = 0;
   private paused = false;
   private open = true;
+  private ending = false;
 
   constructor(
     id: number,
@@ -80,10 +81,10 @@ export class Connection implements ChannelEvents {
   }
 
   data(chunk: Uint8Array): void {
-    if (!this.open) return;
+    if (!this.serves) return;
     try {
       this.assembler.push(chunk, (frame) => {
-        if (this.open) this.handler.frame(this, frame);
+        if (this.serves) this.handler.frame(this, frame);
       });
     } catch (error) {
       this.handler.malformed(this, error as IggyError);
@@ -134,9 +135,13 @@ export class Connection implements ChannelEvents {
     else this.regulate();
   }
 
-  /** Sends what is queued, then closes. */
+  /** Sends what is queued, then closes. Frames that come meanwhile are not looked at. */
   end(): void {
+    if (!this.serves) return;
+    this.ending = true;
     this.channel.end();
+    // What the peer still sends is read and dropped: only so its end, or its reset, is noticed.
+    this.channel.resume();
   }
 
   destroy(): void {
@@ -144,9 +149,13 @@ export class Connection implements ChannelEvents {
     this.closed();
   }
 
+  private get serves(): boolean {
+    return this.open && !this.ending;
+  }
+
   private regulate(): void {
     const full = this.inFlight >= this.limits.inFlightMax || this.channel.queuedBytes > this.limits.queuedBytesHigh;
-    if (full === this.paused || !this.open) return;
+    if (full === this.paused || !this.serves) return;
     this.paused = full;
     if (full) this.channel.pause();
     else this.channel.resume();

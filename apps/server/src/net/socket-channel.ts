@@ -5,10 +5,12 @@ import type { Channel, ChannelEvents } from "./channel.js";
 export class SocketChannel implements Channel {
   readonly peerAddress: string;
   private readonly socket: Socket;
+  private readonly closeGraceMillis: number;
   private corked = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, closeGraceMillis: number) {
     this.socket = socket;
+    this.closeGraceMillis = closeGraceMillis;
     this.peerAddress = addressText(socket.remoteAddress, socket.remotePort);
   }
 
@@ -46,6 +48,9 @@ export class SocketChannel implements Channel {
 
   end(): void {
     this.socket.end();
+    const timer = setTimeout(() => this.socket.destroy(), this.closeGraceMillis);
+    timer.unref();
+    this.socket.once("close", () => clearTimeout(timer));
   }
 
   destroy(): void {

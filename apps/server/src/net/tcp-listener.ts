@@ -11,6 +11,8 @@ export interface TcpListenerOptions {
   readonly tls?: TlsOptions;
   /** A TLS handshake that takes longer ends the connection. */
   readonly handshakeTimeoutMillis: number;
+  /** Time that a peer has to close its side after the server ended its own. */
+  readonly closeGraceMillis: number;
   /** Connections above this are closed at accept. */
   readonly connectionsMax: number;
   readonly onChannel: (channel: SocketChannel) => void;
@@ -26,7 +28,7 @@ export class TcpListener {
     this.options = options;
     const accept = (socket: Socket): void => {
       this.track(socket);
-      options.onChannel(new SocketChannel(socket));
+      options.onChannel(new SocketChannel(socket, options.closeGraceMillis));
     };
     this.server =
       options.tls === undefined
