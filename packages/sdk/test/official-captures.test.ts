@@ -55,7 +55,7 @@ const replyTo = (received: Received): void => {
   frame.set(received.frame.subarray(144, 160), 128);
   frame.set(received.frame.subarray(128, 144), 160);
   frame.set(received.frame.subarray(168, 176), 200);
-  received.connection.write(frame);
+  received.wire.write(frame);
 };
 
 let stepStart = 0;

@@ -7,6 +7,7 @@ import {
   type FetchMessagesRequest,
   FETCH_SECTION_SIZE,
   fetchSections,
+  HEADER_SIZE,
   MAX_FETCH_SECTIONS,
   type PartitionContext,
 } from "@iggy/protocol";
@@ -21,7 +22,7 @@ import { PollingStrategy } from "../values/polling-strategy.js";
 import type { Checkpoint } from "../values/position.js";
 import { type Caller, type CallOptions, decoded, decoding } from "./caller.js";
 import { consumerKey } from "./consumer-target.js";
-import { commitsOnRead, readEffect, readMarginMs, remainingTimes } from "./polls.js";
+import { commitsOnRead, readEffect, readMarginMs, remainingTimes, type ReplySettings } from "./polls.js";
 import { findRoute } from "./find-route.js";
 import { TimeLeft } from "./time-left.js";
 
@@ -68,12 +69,12 @@ interface Placed {
 export class FetchCalls {
   readonly #caller: Caller;
   readonly #routes: PartitionRoutes;
-  readonly #maxReplyBytes: number;
+  readonly #settings: ReplySettings;
 
-  constructor(caller: Caller, routes: PartitionRoutes, maxResponseFrameSize: number) {
+  constructor(caller: Caller, routes: PartitionRoutes, settings: ReplySettings) {
     this.#caller = caller;
     this.#routes = routes;
-    this.#maxReplyBytes = maxResponseFrameSize - 256;
+    this.#settings = settings;
   }
 
   async fetch(call: FetchCall, options: CallOptions = {}): Promise<FetchResult> {
@@ -133,7 +134,7 @@ export class FetchCalls {
   ): FetchMessagesRequest {
     // The whole reply, its table included, must fit one frame.
     const table = 4 + FETCH_SECTION_SIZE * group.length;
-    const maxBytes = Math.min(call.limits.maxBytes, this.#maxReplyBytes - table);
+    const maxBytes = Math.min(call.limits.maxBytes, this.#settings.maxFrameSize - HEADER_SIZE - table);
     return {
       consumer: call.consumer,
       ...call.topic,
@@ -184,7 +185,10 @@ export class FetchCalls {
           continuation: strategy,
         };
       }
-      const messages = new PolledMessages({ ...section, records }, strategy, call.limits.count);
+      const messages = new PolledMessages({ ...section, records }, strategy, {
+        maxCount: call.limits.count,
+        verifyChecksums: this.#settings.verifyChecksums,
+      });
       const bound = { partitionId, context: section.context };
       return {
         partitionId,

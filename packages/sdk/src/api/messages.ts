@@ -205,5 +205,5 @@ const nothingAssigned = (strategy: PollingStrategy): PolledMessages =>
       records: new Uint8Array(0),
     },
     strategy,
-    0,
+    { maxCount: 0, verifyChecksums: false },
   );

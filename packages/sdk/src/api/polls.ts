@@ -3,6 +3,7 @@ import {
   type DeferredPollRequest,
   encode,
   ErrorCode,
+  HEADER_SIZE,
   type PartitionContext,
   pollMessagesDeferred,
 } from "@iggy/protocol";
@@ -23,6 +24,13 @@ const maxRequestTimeoutMs = 630_000;
 /** How much longer than its wait a request must live at least, µs. */
 const minMarginUs = 1_000_000n;
 
+/** What a client takes as the reply of a read. */
+export interface ReplySettings {
+  /** Largest reply frame, header included. */
+  readonly maxFrameSize: number;
+  readonly verifyChecksums: boolean;
+}
+
 export interface PollCall {
   readonly consumer: WireConsumer;
   readonly partition: PartitionName;
@@ -37,11 +45,11 @@ export interface PollCall {
 /** Reads one partition, waiting for messages. */
 export class PollCalls {
   readonly #caller: Caller;
-  readonly #maxReplyBytes: number;
+  readonly #settings: ReplySettings;
 
-  constructor(caller: Caller, maxResponseFrameSize: number) {
+  constructor(caller: Caller, settings: ReplySettings) {
     this.#caller = caller;
-    this.#maxReplyBytes = maxResponseFrameSize - 256;
+    this.#settings = settings;
   }
 
   async poll(call: PollCall, options: CallOptions = {}): Promise<PolledMessages> {
@@ -67,7 +75,10 @@ export class PollCalls {
       },
       options,
     );
-    return new PolledMessages(decoded(pollMessagesDeferred, payload), strategy, limits.count);
+    return new PolledMessages(decoded(pollMessagesDeferred, payload), strategy, {
+      maxCount: limits.count,
+      verifyChecksums: this.#settings.verifyChecksums,
+    });
   }
 
   #request(call: PollCall, commits: boolean, timeoutMs: number, elapsedMs: number): DeferredPollRequest {
@@ -84,7 +95,7 @@ export class PollCalls {
       },
       ...remainingTimes(limits.maxWaitMs, timeoutMs, elapsedMs),
       minCount: limits.minCount,
-      maxBytes: Math.min(limits.maxBytes, this.#maxReplyBytes),
+      maxBytes: Math.min(limits.maxBytes, this.#settings.maxFrameSize - HEADER_SIZE),
     };
   }
 }

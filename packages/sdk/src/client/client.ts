@@ -137,8 +137,8 @@ export class ClientCore implements AsyncDisposable {
     );
     const caller = new Caller(engine);
     const sends = new SendCalls(caller, routes, session);
-    const polls = new PollCalls(caller, settings.maxFrameSize);
-    const fetches = new FetchCalls(caller, routes, settings.maxFrameSize);
+    const polls = new PollCalls(caller, settings);
+    const fetches = new FetchCalls(caller, routes, settings);
 
     this.#connector = connector;
     this.#engine = engine;

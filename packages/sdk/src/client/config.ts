@@ -67,6 +67,8 @@ export interface ClientConfig {
   readonly heartbeatInterval?: number;
   /** Largest reply taken, header included; 64 MiB without it. */
   readonly maxResponseFrameSize?: number;
+  /** False takes messages as they come; true, the default, hashes each one and compares it with its checksum. */
+  readonly verifyChecksums?: boolean;
   /** Writes that are under way or have an unknown outcome, and the bytes of their frames: 256 and 64 MiB. */
   readonly pendingOperations?: { readonly maxOperations?: number; readonly maxBytes?: number };
   /** A client is one session: 1 is the only size. */

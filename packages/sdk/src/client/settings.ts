@@ -24,6 +24,7 @@ export interface Settings {
   readonly reconnect: ReconnectSettings;
   readonly heartbeatIntervalMs: number;
   readonly maxFrameSize: number;
+  readonly verifyChecksums: boolean;
   readonly maxOperations: number;
   readonly maxBytes: number;
   readonly autoResolve: boolean;
@@ -66,6 +67,7 @@ export function settingsOf(config: ClientConfig): Settings {
       256,
       0xffff_ffff,
     ),
+    verifyChecksums: config.verifyChecksums ?? true,
     maxOperations: integer("pendingOperations.maxOperations", maxOperations, 1, 0xffff_ffff),
     maxBytes: integer("pendingOperations.maxBytes", maxBytes, 256, Number.MAX_SAFE_INTEGER),
     autoResolve: config.autoResolve ?? true,

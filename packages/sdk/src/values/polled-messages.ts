@@ -1,4 +1,4 @@
-import { checkRecords, IggyError as ProtocolError, type PartitionContext } from "@iggy/protocol";
+import { checkRecords, IggyError as ProtocolError, type PartitionContext, verifyBatch } from "@iggy/protocol";
 import { DeserializeError } from "../errors/index.js";
 import { Message, Records } from "./message.js";
 import { PollingStrategy } from "./polling-strategy.js";
@@ -13,6 +13,14 @@ export interface ReadReply {
   readonly records: Uint8Array;
 }
 
+/** How a reply is checked before its messages are handed over. */
+export interface ReplyChecks {
+  /** Most messages that were asked for. */
+  readonly maxCount: number;
+  /** Whether every message is hashed and compared with its checksum. */
+  readonly verifyChecksums: boolean;
+}
+
 /** The messages of one read of one partition, and where to go on. */
 export class PolledMessages {
   readonly partitionId: number;
@@ -24,8 +32,8 @@ export class PolledMessages {
   readonly #start: PollingStrategy;
 
   /** @internal */
-  constructor(reply: ReadReply, start: PollingStrategy, maxCount: number) {
-    checkReply(reply, maxCount);
+  constructor(reply: ReadReply, start: PollingStrategy, checks: ReplyChecks) {
+    checkReply(reply, checks);
     this.partitionId = reply.partitionId;
     this.currentOffset = reply.currentOffset;
     this.context = reply.context;
@@ -73,11 +81,12 @@ export class PolledMessages {
   }
 }
 
-function checkReply(reply: ReadReply, maxCount: number): void {
+function checkReply({ records, messagesCount, partitionId }: ReadReply, checks: ReplyChecks): void {
   try {
-    checkRecords(reply.records, reply.messagesCount, maxCount);
+    if (checks.verifyChecksums) for (let at = 0; at < records.length;) at += verifyBatch(records, at);
+    checkRecords(records, messagesCount, checks.maxCount);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
-    throw new DeserializeError(error.code, `messages of partition ${String(reply.partitionId)}: ${error.message}`);
+    throw new DeserializeError(error.code, `messages of partition ${String(partitionId)}: ${error.message}`);
   }
 }

@@ -1,5 +1,4 @@
 import { Client, type ClientConfig } from "../../src/index.js";
-import type { ScriptedServer } from "./scripted-server.js";
 
 /** A client of a scripted server, without pauses and heartbeats unless a test wants them. */
 export const clientOf = (server: { readonly port: number }, config: Partial<ClientConfig> = {}): Client =>
@@ -11,5 +10,3 @@ export const clientOf = (server: { readonly port: number }, config: Partial<Clie
     reconnect: { interval: 1, maxInterval: 1 },
     ...config,
   });
-
-export type { ScriptedServer };
