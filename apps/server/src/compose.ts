@@ -1,0 +1,262 @@
+import { join } from "node:path";
+import type { MetadataEffect, PartitionKey } from "@iggy/engine";
+import { ErrorCode } from "@iggy/protocol";
+import { type DataDirectory, type Io, openMetadataStore } from "@iggy/storage";
+import { clusterIdOf } from "./cluster-id.js";
+import type { ServerConfig, Settings } from "./config/index.js";
+import { CommandTable } from "./dispatch/command-table.js";
+import { FrameGate } from "./dispatch/frame-gate.js";
+import { PartitionCommands } from "./dispatch/partition-commands.js";
+import { Housekeeping } from "./housekeeping.js";
+import type { Logger, Logging } from "./logging/index.js";
+import { MetadataPlane } from "./metadata/metadata-plane.js";
+import { MachineCatalog } from "./metadata/partition-catalog.js";
+import { passwordSecrets } from "./metadata/password-secrets.js";
+import { openListener } from "./net/open-listener.js";
+import type { TcpListener } from "./net/tcp-listener.js";
+import { NodeService } from "./node/node-service.js";
+import { openPartitionPlane, type PartitionPlane } from "./partitions/index.js";
+import { metadataConfig, partitionLimits } from "./plane-settings.js";
+import type { Clock } from "./request.js";
+import { ConnectionTable } from "./sessions/connection-table.js";
+import { SessionLeases } from "./sessions/lease.js";
+import { SessionService } from "./sessions/session-service.js";
+import { SnapshotCollector } from "./snapshot/index.js";
+import {
+  advertisedAddressFor,
+  currentConfigPath,
+  standaloneAddresses,
+  SystemProbe,
+  writeCurrentConfig,
+} from "./system/index.js";
+import { SERVER_VERSION } from "./version.js";
+
+const STANDALONE_CLUSTER = "single-node";
+const STANDALONE_NODE = "iggy-node";
+const STANDALONE_REPLICA = 0;
+const systemClock: Clock = {
+  nowMicros: () => Date.now() * 1000,
+  monotonicMillis: () => performance.now(),
+};
+
+export interface ServerDeps {
+  readonly settings: Settings;
+  readonly logging: Logging;
+  /** The node can't go on: what it promised to keep can't be kept. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** The parts of a running node that its stop takes down. */
+export interface ServerParts {
+  readonly config: ServerConfig;
+  readonly directory: DataDirectory;
+  readonly metadata: MetadataPlane;
+  readonly partitions: PartitionPlane;
+  readonly connections: ConnectionTable;
+  readonly gate: FrameGate;
+  readonly housekeeping: Housekeeping;
+  readonly listener: TcpListener | undefined;
+  readonly log: Logger;
+}
+
+/** Builds the node inside out: log and state first, then what serves them, then the door. */
+export async function openParts(
+  { settings, logging, onFatal }: ServerDeps,
+  io: Io,
+  directory: DataDirectory,
+): Promise<ServerParts> {
+  const { config, dataDirectory } = settings;
+  const log = logging.part("server");
+  const clock = systemClock;
+  const clusterName = STANDALONE_CLUSTER;
+  const cluster = clusterIdOf(clusterName);
+  const nodes = [STANDALONE_REPLICA];
+  const identity = { clusterId: cluster, replicaId: STANDALONE_REPLICA, replicaCount: nodes.length };
+
+  const metadataStore = await openMetadataStore(io, dataDirectory, {
+    ...identity,
+    journalSlots: config.metadata.journalSlots,
+    prepareQueueDepth: config.metadata.prepareQueueDepth,
+  });
+  const connections = new ConnectionTable();
+  const leases = new SessionLeases();
+  // Metadata and partitions report to the background work, which in turn needs both.
+  const late: { housekeeping?: Housekeeping } = {};
+  const bound = { tcpPort: 0 };
+
+  const catalog = new MachineCatalog(() => metadata.machine, nodes);
+  const partitions: PartitionPlane = openPartitionPlane({
+    io,
+    dataDirectory,
+    identity,
+    environment: {
+      cluster,
+      replica: STANDALONE_REPLICA,
+      clock,
+      timers: {
+        after: (delayMillis, run) => {
+          const timer = setTimeout(run, delayMillis);
+          return () => clearTimeout(timer);
+        },
+      },
+      catalog,
+      events: {
+        groupDrained: () => late.housekeeping?.groupDrained(),
+        historyEnded: () => undefined,
+      },
+      log: logging.part("partitions"),
+      limits: partitionLimits(config),
+    },
+  });
+  const neighbours = neighboursOf(partitions, nodes);
+  const metadata = new MetadataPlane({
+    ...metadataStore,
+    config: metadataConfig(config, nodes),
+    cluster,
+    replica: STANDALONE_REPLICA,
+    prepareQueueDepth: config.metadata.prepareQueueDepth,
+    clock,
+    secrets: await passwordSecrets(),
+    neighbours,
+    onEffects: (effects) => {
+      late.housekeeping?.sessionsEnded(effects);
+      for (const topic of touchedTopics(effects)) partitions.reconcile(topic);
+    },
+    onFatal,
+    log: logging.part("metadata"),
+  });
+  if (metadata.appliedOp === 0) await createRoot(metadata, settings);
+  partitions.reconcile();
+  await partitions.settled();
+
+  const node = new NodeService({
+    machine: metadata.machine,
+    connections,
+    partitionStats: neighbours,
+    probe: new SystemProbe({ dataDirectory, nowMicros: () => clock.nowMicros() }),
+    snapshots: new SnapshotCollector(snapshotSources(settings), logging.part("snapshot")),
+    serverVersion: SERVER_VERSION,
+    clusterName,
+    describeNode: (peerAddress) => ({
+      replicaId: STANDALONE_REPLICA,
+      name: STANDALONE_NODE,
+      ip: advertisedIp(config, peerAddress),
+      tcpPort: bound.tcpPort,
+      quicPort: 0,
+      httpPort: 0,
+      websocketPort: 0,
+    }),
+    log,
+  });
+  const sessions = new SessionService({
+    authority: metadata,
+    connections,
+    serverVersion: SERVER_VERSION,
+    log: logging.part("sessions"),
+  });
+  const commands = new CommandTable({
+    sessions,
+    metadata,
+    partitions: new PartitionCommands(metadata, partitions),
+    node,
+    log,
+  });
+  const gate = new FrameGate({
+    connections,
+    leases,
+    commands,
+    clock,
+    isSessionLive: (client, session) => metadata.machine.isLiveSession(client, session),
+    log: logging.part("tcp"),
+  });
+  const housekeeping = new Housekeeping({
+    metadata,
+    partitions,
+    connections,
+    leases,
+    clock,
+    groupProgress: neighbours,
+    reportUsage: () => node.reportUsage(),
+    periods: {
+      heartbeatMillis: config.heartbeat.enabled ? config.heartbeat.intervalMillis : undefined,
+      tokenCleanerMillis: config.personalAccessToken.cleaner.enabled
+        ? config.personalAccessToken.cleaner.intervalMillis
+        : undefined,
+      segmentCleanerMillis: config.dataMaintenance.messages.cleanerEnabled
+        ? config.dataMaintenance.messages.intervalMillis
+        : undefined,
+      usageMillis: config.logging.sysinfoPrintIntervalMillis || undefined,
+      rebalancingTimeoutMillis: config.consumerGroup.rebalancingTimeoutMillis,
+    },
+    log,
+  });
+  late.housekeeping = housekeeping;
+
+  let listener: TcpListener | undefined;
+  try {
+    if (config.tcp.enabled) listener = await openListener(config, connections, gate, clock);
+  } catch (error) {
+    // Nobody could connect: what was recovered is closed as it is.
+    await partitions.close();
+    await metadata.close();
+    throw error;
+  }
+  bound.tcpPort = listener?.port ?? 0;
+  housekeeping.start();
+  await writeCurrentConfig(dataDirectory, withTcpPort(config, bound.tcpPort));
+  return { config, directory, metadata, partitions, connections, gate, housekeeping, listener, log };
+}
+
+async function createRoot(metadata: MetadataPlane, settings: Settings): Promise<void> {
+  const credentials = settings.rootCredentials;
+  if (credentials === undefined) throw new Error("the first start of a data directory needs root credentials");
+  await metadata.createRoot(credentials.username, credentials.password.reveal());
+}
+
+function advertisedIp(config: ServerConfig, peerAddress: string): string {
+  const addresses = standaloneAddresses(config);
+  const peerIp = peerAddress.slice(0, peerAddress.lastIndexOf(":")).replace(/^\[|\]$/g, "");
+  return addresses === undefined ? config.tcp.address.host : advertisedAddressFor(addresses, peerIp);
+}
+
+/** The partition plane as metadata sees it. */
+function neighboursOf(
+  partitions: PartitionPlane,
+  nodes: readonly number[],
+): ConstructorParameters<typeof MetadataPlane>[0]["neighbours"] {
+  return {
+    isInFlight: (partition, groupId) => partitions.isGroupInFlight(partition, groupId),
+    countersOf: (partition) => {
+      const stats = partitions.stats(partition);
+      return stats && { ...stats, inSync: nodes };
+    },
+    deletableThrough: (partition: PartitionKey, segmentsCount) => {
+      const resolution = partitions.resolveSegments(partition, partition.incarnation, segmentsCount);
+      if (resolution.kind === "truncate") return resolution.throughOffset;
+      return resolution.code === ErrorCode.TransientNotAccepted ? "unavailable" : undefined;
+    },
+  };
+}
+
+/** Topics whose partitions, owners or settings an operation changed. */
+function touchedTopics(effects: readonly MetadataEffect[]): Iterable<{ streamId: number; topicId: number }> {
+  const topics = new Map<string, { streamId: number; topicId: number }>();
+  for (const effect of effects) {
+    if (!("topicId" in effect)) continue;
+    const { streamId, topicId } = effect;
+    topics.set(`${streamId}/${topicId}`, { streamId, topicId });
+  }
+  return topics.values();
+}
+
+const snapshotSources = ({ config, dataDirectory }: Settings): ConstructorParameters<typeof SnapshotCollector>[0] => ({
+  dataDirectory,
+  logDirectory: join(dataDirectory, config.logging.path),
+  currentConfigPath: currentConfigPath(dataDirectory, config),
+});
+
+/** The configuration with the port that was really bound, for tools that look for it. */
+const withTcpPort = (config: ServerConfig, port: number): ServerConfig => ({
+  ...config,
+  tcp: { ...config.tcp, address: { ...config.tcp.address, port } },
+});

@@ -1,0 +1,56 @@
+import { ClientTransport } from "@iggy/protocol";
+import type { ServerConfig } from "../config/index.js";
+import type { Clock } from "../request.js";
+import type { ConnectionTable } from "../sessions/connection-table.js";
+import { openFilesLimit } from "../system/index.js";
+import { Connection, type ConnectionHandler, type ConnectionLimits } from "./connection.js";
+import { TcpListener } from "./tcp-listener.js";
+import { loadTlsMaterial } from "./tls-material.js";
+
+/** Reply bytes that may wait for one slow client before its requests are read no further. */
+const QUEUED_BYTES_HIGH = 8 * 1024 * 1024;
+/** Reply bytes above which a client that does not read loses its connection: a few replies of the largest size. */
+const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
+/** Open connections when neither the configuration nor the system names a limit. */
+const CONNECTIONS_DEFAULT = 4096;
+/** The id of a connection is a u32 on the wire, whose last value means "none". */
+const CONNECTION_ID_MAX = 0xffff_fffe;
+
+/** Binds the TCP listener; every connection that it accepts is entered in the table and served by the handler. */
+export async function openListener(
+  config: ServerConfig,
+  connections: ConnectionTable,
+  handler: ConnectionHandler,
+  clock: Clock,
+): Promise<TcpListener> {
+  let nextId = 1;
+  const limits: ConnectionLimits = {
+    maxFrameBytes: config.messageBus.maxMessageSizeBytes,
+    inFlightMax: config.messageBus.clientQueueCapacity,
+    queuedBytesHigh: QUEUED_BYTES_HIGH,
+    queuedBytesMax: QUEUED_BYTES_MAX,
+  };
+  const { address, tls } = config.tcp;
+  const listener = new TcpListener({
+    ...address,
+    ...(tls.enabled ? { tls: await loadTlsMaterial(tls) } : {}),
+    handshakeTimeoutMillis: config.messageBus.handshakeGraceMillis,
+    closeGraceMillis: config.messageBus.closeGraceMillis,
+    connectionsMax: connectionsMax(config),
+    onChannel: (channel) => {
+      const connection = new Connection(nextId, ClientTransport.tcp, channel, handler, limits, clock.monotonicMillis());
+      nextId = nextId >= CONNECTION_ID_MAX ? 1 : nextId + 1;
+      connections.add(connection);
+      channel.attach(connection);
+    },
+  });
+  await listener.listen();
+  return listener;
+}
+
+/** 0 is no limit; without a value half of what the system lets the process open. */
+function connectionsMax(config: ServerConfig): number {
+  const configured = config.messageBus.connectionsMax;
+  if (configured === 0) return Infinity;
+  return configured ?? Math.floor((openFilesLimit() ?? 2 * CONNECTIONS_DEFAULT) / 2);
+}
