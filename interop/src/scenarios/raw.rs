@@ -11,6 +11,7 @@ scenarios!["raw-commands" = raw_commands, "raw-refusals" = raw_refusals];
 
 const PING: u32 = 1;
 const STATS: u32 = 10;
+const SNAPSHOT: u32 = 11;
 const CREATE_STREAM: u32 = 202;
 const UPDATE_TOPIC_RETIRED: u32 = 304;
 const LOGIN: u32 = 38;
@@ -41,6 +42,10 @@ async fn raw_refusals(world: &World) -> Outcome {
     }
     let truncated = root.send_binary_request(CREATE_STREAM, Bytes::from_static(&[200, b'x'])).await;
     refused("truncated body", truncated, &[code::INVALID_COMMAND])?;
+    for (what, body) in [("compression 99", &[99, 1, 1][..]), ("everything and more", &[1, 2, 100, 1][..])] {
+        let snapshot = root.send_binary_request(SNAPSHOT, Bytes::copy_from_slice(body)).await;
+        refused(what, snapshot.map(|_| ()), &[code::INVALID_COMMAND])?;
+    }
     root.ping().await?;
     root.get_streams().await?;
     Ok(())
