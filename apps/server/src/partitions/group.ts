@@ -63,8 +63,8 @@ export class PartitionGroup {
   /** Readers that wait for the partition to grow; each is called when it may have what it waits for, or must look again. */
   readonly watches = new WatchList<() => void>();
   readonly installs: InstallWaits;
+  readonly log: PartitionLog;
   private readonly shard: PartitionShard;
-  private readonly log: PartitionLog;
   private readonly pipeline: WritePipeline;
   private readonly context: WriteContext;
   /** Bytes committed since the partition was opened. */
@@ -299,18 +299,6 @@ export class PartitionGroup {
     written.catch((error: unknown) => {
       this.log.warn({ err: error }, "an offset file could not be written");
     });
-  }
-
-  /** After a crash that lost messages: consumers go on at the end of what is left. */
-  pullBackOffsets(): void {
-    const changes = this.machine.pullBackOffsets();
-    for (const change of changes) this.writeOffsetFile(change);
-    if (changes.length > 0) {
-      this.log.warn(
-        { changes: changes.slice(0, 10) },
-        "stored offsets lay behind the end of the log and were moved back",
-      );
-    }
   }
 
   private installed(): void {

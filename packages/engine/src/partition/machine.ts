@@ -371,22 +371,6 @@ export class PartitionMachine {
     this.assignedNext = Math.max(this.assignedNext, this.reservedNext);
   }
 
-  /**
-   * Moves stored offsets of consumers and groups that lie behind the end of the log back to it. Only a crash that lost
-   * acknowledged messages leaves such offsets; without this, messages written to the lost numbers would be skipped.
-   */
-  pullBackOffsets(): OffsetChange[] {
-    const last = this.committedNext === 0 ? undefined : this.committedNext - 1;
-    const changes: OffsetChange[] = [];
-    for (const kind of ["consumer", "consumer_group"] as const) {
-      for (const [id, offset] of this.offsets.entries(kind)) {
-        if (last === undefined || offset > last) changes.push({ kind, id, offset: last });
-      }
-    }
-    for (const change of changes) this.offsets.set(change, change.offset);
-    return changes;
-  }
-
   /** Everything that committed operations up to `appliedOp` left behind, as canonical bytes. */
   checkpoint(): Uint8Array {
     const state: PartitionState = {

@@ -186,18 +186,3 @@ describe("the hold on retention", () => {
     expect(log.machine.offsets.lowestHold()).toBe(20);
   });
 });
-
-describe("offsets behind the end after a crash", () => {
-  it("are pulled back to the last message, or removed in an empty partition", () => {
-    const log = partition(10);
-    log.machine.offsets.set(consumer, 25);
-    log.machine.offsets.set({ kind: "consumer", id: 8 }, 9);
-    log.machine.offsets.set(external, 999);
-    expect(log.machine.pullBackOffsets()).toEqual([{ ...consumer, offset: 9 }]);
-    expect(log.machine.offsets.visible(external)).toBe(999);
-    const empty = partition(0);
-    empty.machine.offsets.set(consumer, 3);
-    expect(empty.machine.pullBackOffsets()).toEqual([{ ...consumer, offset: undefined }]);
-    expect(empty.machine.offsets.has(consumer)).toBe(false);
-  });
-});

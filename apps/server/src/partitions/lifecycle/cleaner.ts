@@ -2,7 +2,6 @@ import { planRetention, sizeBudget } from "@iggy/engine";
 import { topicNamespaceOf } from "../address.js";
 import type { TopicPolicy } from "../environment.js";
 import type { PartitionGroup } from "../group.js";
-import { partitionLog } from "./partition-log.js";
 import type { PartitionTable } from "./partition-table.js";
 import type { PartitionShard } from "../shard.js";
 
@@ -38,11 +37,10 @@ export class Cleaner {
         holdOffset: group.machine.offsets.lowestHold(),
       });
       if (plan.throughOffset === undefined) return;
-      isMore = (await group.deleteSegments(plan.throughOffset)) && plan.more;
-      partitionLog(this.shard.environment.log, group.address).info(
-        { segments: plan.segments, throughOffset: plan.throughOffset },
-        "retention deleted segments",
-      );
+      const { segments, throughOffset, more } = plan;
+      const isDone = await group.deleteSegments(throughOffset);
+      if (isDone) group.log.info({ segments, throughOffset }, "retention deleted segments");
+      isMore = isDone && more;
     }
   }
 

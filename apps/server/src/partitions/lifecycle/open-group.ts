@@ -90,10 +90,7 @@ function recover(
     partitionSealer,
   );
   store.commit(machine.appliedOp);
-  const group = new PartitionGroup({ address, machine, replica, store, shard, log, isDurable, checkpointOp });
-  // With one member nobody else knows more, so what a crash took away is gone.
-  if (members.length === 1) group.pullBackOffsets();
-  return group;
+  return new PartitionGroup({ address, machine, replica, store, shard, log, isDurable, checkpointOp });
 }
 
 /** Checkpoint, then offset files, then the log behind the checkpoint: each knows what came after the one before. */

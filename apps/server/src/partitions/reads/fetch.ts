@@ -248,7 +248,7 @@ export class Fetch {
     if (!(result instanceof Promise)) return result;
     this.makeCancellable();
     return result.catch((error: unknown) => {
-      this.shard.environment.log.error({ err: error, partition: target.group.address }, "a read failed");
+      if (!target.group.isClosed) target.group.log.error({ err: error }, "a read failed");
       return readFailureCode(error);
     });
   }

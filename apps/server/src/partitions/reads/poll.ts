@@ -245,8 +245,11 @@ export class Poll {
         else this.deny(code);
       },
       (error: unknown) => {
-        this.shard.environment.log.error({ err: error, partition: this.group.address }, "a read failed");
-        this.deny(readFailureCode(error));
+        if (this.isAnswered) return;
+        // Files that are gone because the partition is gone are no fault.
+        const code = check();
+        if (code === 0) this.group.log.error({ err: error }, "a read failed");
+        this.deny(code === 0 ? readFailureCode(error) : code);
       },
     );
   }

@@ -55,15 +55,12 @@ export class WritePipeline {
   private isAppending = false;
   private isDraining = false;
   private closedWith = 0;
+  /** What is in flight was given up: what the journal still reports concerns nobody. */
+  private isAbandoned = false;
 
   constructor(deps: WritePipelineDeps) {
     this.deps = deps;
     this.queueDepth = 2 * deps.replica.identity.pipelineDepth;
-  }
-
-  /** Nothing is queued or uncommitted. */
-  get isIdle(): boolean {
-    return this.queue.length === 0 && this.inFlight.length === 0;
   }
 
   /** Takes a write, now or behind others; refuses it with 58 when both queues are full. */
@@ -94,12 +91,14 @@ export class WritePipeline {
 
   /** The journal holds everything up to `op`. */
   journaled(op: number): void {
+    if (this.isAbandoned) return;
     this.deps.replica.journaled(op);
     if (!this.isAppending) this.drain();
   }
 
   /** The journal refused everything from `fromOp` on; nothing of it was stored. */
   rejected(fromOp: number): void {
+    if (this.isAbandoned) return;
     const from = this.inFlight.findIndex(({ prepare }) => prepare.op >= fromOp);
     if (from < 0) return;
     const refused = this.inFlight.splice(from);
@@ -111,9 +110,9 @@ export class WritePipeline {
 
   /** Takes no more. What is queued was never ordered; the outcome of what is in flight is unknown. */
   close(code: number): void {
-    if (this.closedWith !== 0) return;
-    this.closedWith = code;
-    for (const work of this.queue.splice(0)) work.refuse(code);
+    this.drainOff(code);
+    if (this.isAbandoned) return;
+    this.isAbandoned = true;
     for (const { work } of this.inFlight.splice(0)) work.refuse(ErrorCode.TransientNotCommitted);
   }
 
