@@ -126,8 +126,7 @@ export async function openParts(
     log: logging.part("metadata"),
   });
   if (metadata.appliedOp === 0) await createRoot(metadata, settings);
-  partitions.reconcile();
-  await partitions.settled();
+  await partitions.start({ removeUnknown: !metadataStore.recovered.fresh });
 
   const node = new NodeService({
     machine: metadata.machine,

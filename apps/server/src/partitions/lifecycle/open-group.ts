@@ -7,7 +7,7 @@ import type { PartitionDescription, PartitionLog, TopicPolicy } from "../environ
 import { PartitionGroup } from "../group.js";
 import { machineKinds } from "../offset-kinds.js";
 import type { PartitionStorage } from "./partition-storage.js";
-import { partitionSealer } from "../writes/prepare-sealer.js";
+import { partitionSealer } from "../../prepare-sealer.js";
 import type { PartitionShard } from "../shard.js";
 
 /**
