@@ -91,7 +91,7 @@ export class LinkCalls {
         };
       case "lost":
         return isVerdict(attempt.error)
-          ? { kind: "refused", error: attempt.error }
+          ? { kind: "refused", error: signInRefusal(attempt.error) }
           : { kind: "failed", error: attempt.error };
       case "ended":
         return { kind: "failed", error: endedError("sign-in", scope) };
@@ -234,6 +234,12 @@ function isVerdict(error: IggyError): boolean {
   if (error instanceof IncompatibleProtocolVersionError) return true;
   return error instanceof EvictionError && error.code !== ErrorCode.StaleClient;
 }
+
+/** The error of a refused login, in the class of its code. */
+const signInRefusal = (error: IggyError): IggyError =>
+  error instanceof EvictionError
+    ? errorOf(error.code, `sign-in refused: ${error.reason}`, { commandCode: loginRegister.code, cause: error })
+    : error;
 
 function payloadOf(attempt: Attempt, what: string, scope: Scope): Uint8Array {
   switch (attempt.kind) {

@@ -65,8 +65,9 @@ export class MemoryConnection implements Connection, Wire {
   readonly #node: ScriptedNode;
   readonly #faults: Faults;
   readonly #toServer: (chunk: Uint8Array) => void;
-  #sent = 0;
-  #received = 0;
+  /** Bytes so far to the server, and to the client. */
+  sentBytes = 0;
+  receivedBytes = 0;
   #isOpen = true;
   #queue: Promise<void> = Promise.resolve();
 
@@ -83,11 +84,11 @@ export class MemoryConnection implements Connection, Wire {
     if (!this.#isOpen) return true;
     const bytes = concat(pieces);
     const limit = this.#faults.breakAfterSent ?? Infinity;
-    const passing = bytes.subarray(0, Math.max(0, Math.min(bytes.length, limit - this.#sent)));
-    this.#sent += bytes.length;
+    const passing = bytes.subarray(0, Math.max(0, Math.min(bytes.length, limit - this.sentBytes)));
+    this.sentBytes += bytes.length;
     this.#later(() => {
       if (passing.length > 0) this.#toServer(passing);
-      if (this.#sent > limit) this.#break(new Error("connection reset"));
+      if (this.sentBytes > limit) this.#break(new Error("connection reset"));
       else if (this.#faults.slowWriter === true) this.#handlers.onDrain();
     });
     return this.#faults.slowWriter !== true;
@@ -102,11 +103,11 @@ export class MemoryConnection implements Connection, Wire {
   write(bytes: Uint8Array): void {
     const { chunkSize = Infinity, breakAfterReceived = Infinity, flipBit } = this.#faults;
     const copy = new Uint8Array(bytes);
-    const flipAt = (flipBit ?? -1) - this.#received;
+    const flipAt = (flipBit ?? -1) - this.receivedBytes;
     if (flipAt >= 0 && flipAt < copy.length) copy[flipAt] = (copy[flipAt] ?? 0) ^ 1;
-    const passing = copy.subarray(0, Math.max(0, Math.min(copy.length, breakAfterReceived - this.#received)));
-    this.#received += copy.length;
-    const isBroken = this.#received > breakAfterReceived;
+    const passing = copy.subarray(0, Math.max(0, Math.min(copy.length, breakAfterReceived - this.receivedBytes)));
+    this.receivedBytes += copy.length;
+    const isBroken = this.receivedBytes > breakAfterReceived;
     for (let at = 0; at < passing.length; at += chunkSize) {
       const chunk = passing.slice(at, at + chunkSize);
       this.#later(() => {

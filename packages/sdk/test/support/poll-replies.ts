@@ -1,0 +1,65 @@
+import {
+  decodeRequest,
+  encodeBatch,
+  encodeResponse,
+  type MessageInput,
+  pollMessagesDeferred,
+  stampBatch,
+} from "@iggy/protocol";
+import { concat } from "./memory-network.js";
+import type { Received, ScriptedNode } from "./scripted-node.js";
+
+/** A partition that a scripted node serves: messages in batches, as they were stored. */
+export class ScriptedPartition {
+  readonly partitionId: number;
+  readonly batches: { readonly base: number; readonly count: number; readonly bytes: Uint8Array }[] = [];
+  next = 0;
+  incarnation = 41n;
+  ownerGeneration = 0n;
+
+  constructor(partitionId = 0) {
+    this.partitionId = partitionId;
+  }
+
+  append(messages: readonly MessageInput[]): void {
+    const bytes = encodeBatch(messages);
+    stampBatch(bytes, 0, { partitionId: this.partitionId, baseOffset: this.next, baseTimestamp: 1000 + this.next });
+    this.batches.push({ base: this.next, count: messages.length, bytes });
+    this.next += messages.length;
+  }
+
+  appendTexts(...texts: string[]): void {
+    this.append(
+      texts.map((text, i) => ({
+        id: BigInt(this.next + i + 1),
+        payload: new TextEncoder().encode(text),
+        originTimestamp: 1000,
+      })),
+    );
+  }
+
+  /** Whole batches from the one that holds `from`, at most `count` messages. */
+  reply(from: number, count: number): Uint8Array {
+    const chosen = [];
+    let messagesCount = 0;
+    for (const batch of this.batches) {
+      if (batch.base < from || messagesCount + batch.count > count) continue;
+      chosen.push(batch.bytes);
+      messagesCount += batch.count;
+    }
+    return encodeResponse(pollMessagesDeferred, {
+      partitionId: this.partitionId,
+      currentOffset: BigInt(Math.max(0, this.next - 1)),
+      messagesCount,
+      context: { incarnation: this.incarnation, ownerGeneration: this.ownerGeneration, metadataOp: 4711n },
+      records: concat(chosen),
+    });
+  }
+
+  /** Answers a poll that starts at an offset, or at `next` behind what is stored. */
+  serve(node: ScriptedNode, received: Received, stored?: number): void {
+    const { poll } = decodeRequest(pollMessagesDeferred, received.body);
+    const from = poll.strategy.kind === "offset" ? Number(poll.strategy.value) : stored === undefined ? 0 : stored + 1;
+    node.reply(received, this.reply(from, poll.count));
+  }
+}
