@@ -266,7 +266,7 @@ export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received>
     const starts = await Promise.all(
       partitions.map(async (partition) => [partition, await this.#startOf(partition)] as const),
     );
-    for (const [partition, start] of starts) this.#scheduler.add(partition, start);
+    this.#scheduler.add(starts);
   }
 
   /** A group goes on from its stored offset; the configured start is for a group that has none. */

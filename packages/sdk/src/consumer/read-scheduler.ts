@@ -79,18 +79,22 @@ export class ReadScheduler {
     return this.#partitions.has(partitionId);
   }
 
-  add(partitionId: number, position: PollingStrategy): void {
-    if (this.#isClosed || this.#partitions.has(partitionId)) return;
-    this.#partitions.set(partitionId, {
-      id: partitionId,
-      position,
-      epoch: 0,
-      reading: undefined,
-      lastReadAt: -Infinity,
-      notBefore: -Infinity,
-      isStopped: false,
-      isPaused: false,
-    });
+  /** Takes partitions, each with the position where its reading starts. */
+  add(starts: Iterable<readonly [partitionId: number, position: PollingStrategy]>): void {
+    if (this.#isClosed) return;
+    for (const [id, position] of starts) {
+      if (this.#partitions.has(id)) continue;
+      this.#partitions.set(id, {
+        id,
+        position,
+        epoch: 0,
+        reading: undefined,
+        lastReadAt: -Infinity,
+        notBefore: -Infinity,
+        isStopped: false,
+        isPaused: false,
+      });
+    }
     this.#pump();
   }
 

@@ -1,0 +1,229 @@
+import { createStream, createTopic, decodeRequest, getTopic, sendMessages } from "@iggy/protocol";
+import { afterEach, expect, test } from "vitest";
+import type { ClientCore } from "../src/client/client.js";
+import {
+  Client,
+  FeatureUnavailableError,
+  NotFoundError,
+  OperationUncertainError,
+  Partitioning,
+  ProducerClosedError,
+  ProducerSendFailedError,
+} from "../src/index.js";
+import { MemoryNetwork } from "./support/memory-network.js";
+import type { Received } from "./support/scripted-node.js";
+import { ScriptedBroker } from "./support/scripted-broker.js";
+
+let clients: ClientCore[] = [];
+afterEach(async () => {
+  await Promise.all(clients.map((client) => client.destroy()));
+  clients = [];
+});
+
+function setUp(partitionsCount = 3) {
+  const node = new ScriptedBroker(partitionsCount);
+  const client = new MemoryNetwork(node).client();
+  clients.push(client);
+  return { node, client };
+}
+
+const texts = (count: number) => Array.from({ length: count }, (_, i) => ({ payload: `m${String(i)}` }));
+const sendsOf = (node: ScriptedBroker) =>
+  node.of(sendMessages).map(({ body }) => {
+    const { partitioning, messagesCount } = decodeRequest(sendMessages, body);
+    return [partitioning.kind === "partition_id" ? partitioning.partitionId : -1, messagesCount];
+  });
+
+test("a long send is cut into chunks that follow each other over the partitions", async () => {
+  const { node, client } = setUp();
+  const producer = client.producer({ streamId: "s", topicId: "t", batchLength: 10 });
+  const { confirmations } = await producer.send(texts(35));
+  expect(sendsOf(node)).toEqual([
+    [0, 10],
+    [1, 10],
+    [2, 10],
+    [0, 5],
+  ]);
+  expect(confirmations.map(({ partitionId, baseOffset }) => [partitionId, baseOffset])).toEqual([
+    [0, 0n],
+    [1, 0n],
+    [2, 0n],
+    [0, 10n],
+  ]);
+});
+
+test("the balanced cursor goes on from send to send, and over a reconnect", async () => {
+  const { node, client } = setUp();
+  const producer = client.producer({ streamId: "s", topicId: "t" });
+  await producer.sendOne({ payload: "a" });
+  node.dropAll();
+  await producer.send({ payload: "b" });
+  await client.message.send({ streamId: "s", topicId: "t", messages: texts(1) });
+  expect(sendsOf(node).map(([partition]) => partition)).toEqual([0, 1, 2]);
+});
+
+test("keys choose as every client does; a partitioner beats them", async () => {
+  const { node, client } = setUp();
+  const producer = client.producer({ streamId: "s", topicId: "t" });
+  await producer.send(texts(1), { partitioning: Partitioning.MessageKey("user-123") });
+  expect(sendsOf(node)).toEqual([[1, 1]]);
+  const custom = client.producer({ streamId: "s", topicId: "t", partitioner: ({ messages }) => messages.length - 1 });
+  await custom.send(texts(3), { partitioning: Partitioning.PartitionId(0) });
+  expect(sendsOf(node).at(-1)).toEqual([2, 3]);
+});
+
+test("the first send creates what is missing, once, under the names given", async () => {
+  const { node, client } = setUp(1);
+  node.streamExists = false;
+  node.topicExists = false;
+  const { serve } = node;
+  node.handler = (received) => {
+    if (received.code === createStream.code) {
+      node.streamExists = true;
+      node.reject(received, 1012, { committed: true });
+    } else if (received.code === createTopic.code) {
+      node.topicExists = true;
+      node.reject(received, 2013, { committed: true });
+    } else serve.call(node, received);
+  };
+  const producer = client.producer({ streamId: "s", topicId: "t", createTopic: { partitionCount: 4 } });
+  await Promise.all([producer.send(texts(1)), producer.send(texts(1)), producer.init()]);
+  expect(node.of(createStream)).toHaveLength(1);
+  const [topic] = node.of(createTopic);
+  expect(decodeRequest(createTopic, topic?.body ?? new Uint8Array(0))).toMatchObject({ name: "t", partitionsCount: 4 });
+});
+
+test.each([
+  [{ streamId: "s", topicId: "t", createStream: false }, 1009],
+  [{ streamId: 7, topicId: "t" }, 1009],
+] as const)("nothing is created when that is not allowed: %j", async (options, code) => {
+  const { node, client } = setUp();
+  node.streamExists = false;
+  const error = await client
+    .producer(options)
+    .init()
+    .catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(NotFoundError);
+  expect(error).toMatchObject({ code });
+  expect(node.of(createStream)).toHaveLength(0);
+});
+
+test("a missing topic by number, or without leave to create it, is an error that may be repeated", async () => {
+  const { node, client } = setUp();
+  node.topicExists = false;
+  const byNumber = client.producer({ streamId: "s", topicId: 7 });
+  await expect(byNumber.send(texts(1))).rejects.toMatchObject({ code: 2010 });
+  const forbidden = client.producer({ streamId: "s", topicId: "t", createTopic: false });
+  await expect(forbidden.init()).rejects.toMatchObject({ code: 2010 });
+  node.topicExists = true;
+  await expect(forbidden.send(texts(1))).resolves.toMatchObject({ confirmations: [{}] });
+  const patient = client.producer({ streamId: "s", topicId: 7, init: { retries: 3, interval: 5 } });
+  node.topicExists = false;
+  const work = patient.init();
+  setTimeout(() => (node.topicExists = true), 8);
+  await work;
+  expect(node.of(getTopic).length).toBeGreaterThan(3);
+});
+
+test("a failed chunk tells what is confirmed, what is not, and what nobody knows", async () => {
+  const { node, client } = setUp();
+  let sends = 0;
+  const { serve } = node;
+  node.handler = (received) => {
+    if (received.code === sendMessages.code && ++sends === 3) node.refuse(received, 41);
+    else serve.call(node, received);
+  };
+  const producer = client.producer({ streamId: "s", topicId: "t", batchLength: 2 });
+  const messages = texts(7);
+  const error = await producer.send(messages).catch((e: unknown) => e);
+  if (!(error instanceof ProducerSendFailedError)) throw new Error("expected a failed send");
+  expect(error.failed).toEqual(messages.slice(4));
+  expect(error.uncertain).toBe(0);
+  expect(error.committed).toHaveLength(2);
+  expect(error).toMatchObject({ code: 4056, streamName: "s", topicName: "t", cause: { code: 41 } });
+  expect(JSON.stringify(error)).not.toContain("m4");
+});
+
+test("a chunk of unknown outcome is counted as such, and resolved before the producer's next send", async () => {
+  const { node, client } = setUp(1);
+  let held: Received | undefined;
+  const { serve } = node;
+  node.handler = (received) => {
+    if (received.code === sendMessages.code && held === undefined) held = received;
+    else serve.call(node, received);
+  };
+  const producer = client.producer({ streamId: "s", topicId: "t" });
+  const error = await producer.send(texts(2), { timeout: 50 }).catch((e: unknown) => e);
+  if (!(error instanceof ProducerSendFailedError)) throw new Error("expected a failed send");
+  expect(error.uncertain).toBe(2);
+  expect(error.cause).toBeInstanceOf(OperationUncertainError);
+  // Somebody else is blocked; the producer itself sends the frozen frame again first.
+  await expect(
+    client.message.send({ streamId: "s", topicId: "t", partition: Partitioning.PartitionId(0), messages: texts(1) }),
+  ).rejects.toMatchObject({ code: 14007 });
+  await producer.send({ payload: "next" });
+  const frames = node.of(sendMessages);
+  expect(frames).toHaveLength(3);
+  expect(frames[1]?.frame).toEqual(frames[0]?.frame);
+  expect(client.operation.list()).toEqual([]);
+});
+
+test("wrong messages are refused before the first chunk leaves", async () => {
+  const { node, client } = setUp();
+  const producer = client.producer({ streamId: "s", topicId: "t", batchLength: 1 });
+  await expect(producer.send([{ payload: "good" }, { payload: "" }])).rejects.toMatchObject({ code: 4025 });
+  expect(node.of(sendMessages)).toHaveLength(0);
+  await expect(producer.send([])).resolves.toEqual({ confirmations: [] });
+});
+
+test("linger keeps a gap between sends, not between the chunks of one", async () => {
+  const { node, client } = setUp();
+  const times: number[] = [];
+  const { serve } = node;
+  node.handler = (received) => {
+    if (received.code === sendMessages.code) times.push(performance.now());
+    serve.call(node, received);
+  };
+  const producer = client.producer({ streamId: "s", topicId: "t", linger: 60, batchLength: 1 });
+  await producer.send(texts(3));
+  await producer.send(texts(1));
+  const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+  expect(gaps[0]).toBeLessThan(40);
+  expect(gaps[1]).toBeLessThan(40);
+  expect(gaps[2]).toBeGreaterThanOrEqual(55);
+});
+
+test("close waits for what is under way and refuses the rest", async () => {
+  const { node, client } = setUp(1);
+  let held: Received | undefined;
+  const { serve } = node;
+  node.handler = (received) => {
+    if (received.code === sendMessages.code) held = received;
+    else serve.call(node, received);
+  };
+  const producer = client.producer({ streamId: "s", topicId: "t" });
+  const send = producer.send(texts(1));
+  await node.until(sendMessages, 1);
+  let isClosed = false;
+  const closing = producer.close().then(() => (isClosed = true));
+  await expect(producer.send(texts(1))).rejects.toBeInstanceOf(ProducerClosedError);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(isClosed).toBe(false);
+  if (held !== undefined) serve.call(node, held);
+  await send;
+  await closing;
+});
+
+test("closing the client flushes its producers", async () => {
+  const { node, client } = setUp(1);
+  const producer = client.producer({ streamId: "s", topicId: "t" });
+  const send = producer.send(texts(5));
+  await client.close();
+  await expect(send).resolves.toMatchObject({ confirmations: [{}] });
+  expect(node.partitions[0]?.next).toBe(5);
+});
+
+test("a background producer is refused clearly", () => {
+  const client = new Client();
+  expect(() => client.producer({ streamId: "s", topicId: "t", mode: "background" })).toThrow(FeatureUnavailableError);
+});
