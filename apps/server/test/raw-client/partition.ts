@@ -4,6 +4,7 @@ import {
   deleteConsumerOffset,
   encodeRequest,
   encodeSendRequest,
+  ErrorCode,
   getConsumerOffset,
   type ConsumerOffset,
   getPartitionRoute,
@@ -20,6 +21,7 @@ import {
   verifyBatch,
 } from "@iggy/protocol";
 import type { Answer } from "./answer.js";
+import { sleep } from "./server-process.js";
 import type { Overrides, RawSession } from "./session.js";
 
 export const consumer = (id: number): Consumer => ({ kind: "consumer", id: numericId(id) });
@@ -30,6 +32,12 @@ export const first: PollingStrategy = { kind: "first", value: 0n };
 export const last: PollingStrategy = { kind: "last", value: 0n };
 export const atOffset = (offset: number | bigint): PollingStrategy => ({ kind: "offset", value: BigInt(offset) });
 export const since = (micros: number | bigint): PollingStrategy => ({ kind: "timestamp", value: BigInt(micros) });
+
+/** A partition under a number that was used before is ready once its predecessor is gone. */
+const READY_RETRIES = 200;
+const READY_PAUSE_MILLIS = 10;
+const isNotReady = (answer: Answer): boolean =>
+  answer.kind === "refused" && answer.code === ErrorCode.TransientNotAccepted;
 
 export interface PollOptions {
   readonly consumer?: Consumer;
@@ -117,9 +125,15 @@ export class RawPartition {
     return this.session.deliver(this.sendFrame(messages, options, overrides));
   }
 
-  /** Appends a batch and gives the offset of its first message. */
+  /** Appends a batch and gives the offset of its first message. Sends it again while the partition is not ready. */
   async send(messages: readonly MessageInput[], options?: BatchOptions): Promise<number> {
-    const reply = this.session.decoded(sendMessages, await this.trySend(messages, options));
+    const frame = this.sendFrame(messages, options);
+    let answer = await this.session.deliver(frame);
+    for (let retries = 0; retries < READY_RETRIES && isNotReady(answer); retries++) {
+      await sleep(READY_PAUSE_MILLIS);
+      answer = await this.session.deliver(frame);
+    }
+    const reply = this.session.decoded(sendMessages, answer);
     const [confirmation] = reply.confirmations;
     if (confirmation === undefined) throw new Error("a send was not confirmed");
     return Number(confirmation.baseOffset);
