@@ -1,10 +1,12 @@
 import { defineConfig } from "tsup";
 
 export default defineConfig({
-  entry: { index: "src/index.ts" },
+  // One entry per runtime; transports are chunks of their own, loaded by the first connection that needs them.
+  entry: { index: "src/index.ts", browser: "src/browser.ts" },
   format: ["esm", "cjs"],
-  dts: true,
+  dts: { compilerOptions: { stripInternal: true } },
   sourcemap: true,
   clean: true,
+  splitting: true,
   target: "node20",
 });
