@@ -11,6 +11,8 @@ export interface SessionBinding {
 export interface ConnectionLimits {
   /** Largest frame a client may send, header included. */
   readonly maxFrameBytes: number;
+  /** The same before it is signed in: room for a login, and little for whoever only wants to fill memory. */
+  readonly maxUnboundFrameBytes: number;
   /** Requests of one connection that may be under way; reading stops above it. */
   readonly inFlightMax: number;
   /** Reply bytes that may wait for a slow peer before reading stops. */
@@ -69,7 +71,7 @@ export class Connection implements ChannelEvents {
     this.handler = handler;
     this.limits = limits;
     this.lastFrameMillis = nowMillis;
-    this.assembler = new FrameAssembler(limits.maxFrameBytes);
+    this.assembler = new FrameAssembler();
   }
 
   get isOpen(): boolean {
@@ -82,9 +84,12 @@ export class Connection implements ChannelEvents {
 
   data(chunk: Uint8Array): void {
     if (!this.serves) return;
+    this.limitFrames();
     try {
       this.assembler.push(chunk, (frame) => {
-        if (this.serves) this.handler.frame(this, frame);
+        if (!this.serves) return;
+        this.handler.frame(this, frame);
+        this.limitFrames();
       });
     } catch (error) {
       this.handler.malformed(this, error as IggyError);
@@ -147,6 +152,12 @@ export class Connection implements ChannelEvents {
   destroy(): void {
     this.channel.destroy();
     this.closed();
+  }
+
+  private limitFrames(): void {
+    const { maxFrameBytes, maxUnboundFrameBytes } = this.limits;
+    const limit = this.binding === undefined ? Math.min(maxUnboundFrameBytes, maxFrameBytes) : maxFrameBytes;
+    this.assembler.maxFrameSize = limit;
   }
 
   private get serves(): boolean {

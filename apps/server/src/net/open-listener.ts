@@ -7,6 +7,8 @@ import { Connection, type ConnectionHandler, type ConnectionLimits } from "./con
 import { TcpListener } from "./tcp-listener.js";
 import { loadTlsMaterial } from "./tls-material.js";
 
+/** Frames of a connection that is not signed in. The largest login takes about a kilobyte. */
+const UNBOUND_FRAME_BYTES_MAX = 64 * 1024;
 /** Reply bytes that may wait for one slow client before its requests are read no further. */
 const QUEUED_BYTES_HIGH = 8 * 1024 * 1024;
 /** Reply bytes above which a client that does not read loses its connection: a few replies of the largest size. */
@@ -26,6 +28,7 @@ export async function openListener(
   let nextId = 1;
   const limits: ConnectionLimits = {
     maxFrameBytes: config.messageBus.maxMessageSizeBytes,
+    maxUnboundFrameBytes: UNBOUND_FRAME_BYTES_MAX,
     inFlightMax: config.messageBus.clientQueueCapacity,
     queuedBytesHigh: QUEUED_BYTES_HIGH,
     queuedBytesMax: QUEUED_BYTES_MAX,

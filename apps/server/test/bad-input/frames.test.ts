@@ -73,6 +73,16 @@ describe("a frame whose size is wrong ends its connection without a reply", () =
     expect(await serves()).toBe(true);
   });
 
+  it("before the client is signed in, also one that would be taken afterwards", async () => {
+    const link = await connect();
+    link.write(claiming(64 * 1024 + 1));
+    expect(await link.closes(1000)).toBe(true);
+    const signedIn = await bound();
+    signedIn.link.write(claiming(MAX));
+    expect(await signedIn.link.closes(200)).toBe(false);
+    await signedIn.link.reset();
+  });
+
   it("also behind frames that are sound", async () => {
     const link = await connect();
     link.write(Buffer.concat([pingFrame(1), claiming(255), pingFrame(2)]));
@@ -157,11 +167,14 @@ describe("header fields", () => {
     },
   );
 
-  it("numbers of full width come back as they were", async () => {
+  it("request numbers that no client reaches are refused, and come back as they were", async () => {
     const link = await connect();
-    for (const request of [2n ** 53n + 1n, 2n ** 64n - 1n]) {
-      const answer = await link.ask(pingFrame(request));
-      expect(answer.kind === "ok" && answer.header.requestBig).toBe(request);
+    const answer = await link.ask(pingFrame(2n ** 53n - 1n));
+    expect(outcome(answer)).toBe("ok");
+    for (const request of [2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n]) {
+      const refusal = await link.ask(pingFrame(request));
+      expect(outcome(refusal)).toBe(refused);
+      expect(refusal.kind === "refused" && refusal.header.requestBig).toBe(request);
     }
   });
 
@@ -318,9 +331,9 @@ describe("how frames arrive", () => {
   it("half a frame and then silence holds nobody else up", async () => {
     const link = await connect();
     link.write(pingFrame(1).subarray(0, 128));
-    const large = await connect();
-    large.write(claiming(64 * 1024 * 1024));
-    large.write(new Uint8Array(100_000));
+    const large = await bound();
+    large.link.write(claiming(64 * 1024 * 1024));
+    large.link.write(new Uint8Array(100_000));
     await sleep(50);
     expect(await serves()).toBe(true);
     // The rest may come as late as it likes.

@@ -38,21 +38,26 @@ let channel: TestChannel;
 let frames: number;
 let closed: number;
 let malformed: number;
+let handled: () => void;
 let connection: Connection;
 
 beforeEach(() => {
   channel = new TestChannel();
   frames = closed = malformed = 0;
+  handled = () => undefined;
   connection = new Connection(
     1,
     1,
     channel,
     {
-      frame: () => frames++,
+      frame: () => {
+        frames++;
+        handled();
+      },
       malformed: () => malformed++,
       closed: () => closed++,
     },
-    { maxFrameBytes: 1024, inFlightMax: 2, queuedBytesHigh: 1000, queuedBytesMax: 5000 },
+    { maxFrameBytes: 1024, maxUnboundFrameBytes: 512, inFlightMax: 2, queuedBytesHigh: 1000, queuedBytesMax: 5000 },
     0,
   );
 });
@@ -89,11 +94,28 @@ it("closes on bytes that are no frame and handles nothing after them", () => {
   expect(frames).toBe(0);
 });
 
+/** The head of a frame that claims a size. */
+const claim = (size: number): Uint8Array => {
+  const head = frameOf(1);
+  new DataView(head.buffer).setUint32(48, size, true);
+  return head;
+};
+
 it("refuses a frame above the limit before it is received", () => {
-  const claim = frameOf(1);
-  new DataView(claim.buffer).setUint32(48, 1025, true);
-  connection.data(claim);
+  connection.binding = { client: 1n, session: 1, userId: 0 };
+  connection.data(claim(1025));
   expect([malformed, closed]).toEqual([1, 1]);
+});
+
+it("takes small frames only until it is signed in", () => {
+  connection.data(claim(513));
+  expect([malformed, closed]).toEqual([1, 1]);
+});
+
+it("takes large frames from the moment at which it is signed in, within one chunk too", () => {
+  handled = () => (connection.binding = { client: 1n, session: 1, userId: 0 });
+  connection.data(Buffer.concat([frameOf(1), claim(1024)]));
+  expect([frames, malformed, closed]).toEqual([1, 0, 0]);
 });
 
 it("cancels what waits when a cancel or the end of the connection arrives", () => {
