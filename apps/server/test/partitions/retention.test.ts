@@ -177,6 +177,17 @@ describe("deleting segments by count", () => {
     });
   });
 
+  it("goes on to where a second request got while the first one is carried out", async () => {
+    const node = await TestNode.start();
+    await rotate(node, 14);
+    for (const truncatedBelow of [40, 120]) {
+      node.catalog.put(partition, 41, { truncatedBelow });
+      node.plane.reconcile(partition);
+    }
+    await node.plane.settled();
+    expect((await node.offsets())[0]).toBe(120);
+  });
+
   it("is carried out once metadata commits it, also after a restart in between", async () => {
     let node = await TestNode.start();
     await rotate(node, 14);

@@ -97,7 +97,10 @@ export class Alignment {
     this.jobs.add(
       group.deleteSegments(throughOffset).then((isDone) => {
         local.isTruncating = false;
-        if (!isDone && !group.isClosed) this.retryLater(local);
+        if (group.isClosed) return;
+        // A later request may have moved the offset while this one was carried out.
+        if (isDone) this.lookAgain(local.address);
+        else this.retryLater(local);
       }),
     );
   }
