@@ -31,12 +31,7 @@ async fn delete_segments(world: &World) -> Outcome {
         let details = present("topic", root.get_topic(&topic.stream, &topic.topic).await?)?;
         Outcome::Ok(details.partitions[0].segments_count)
     };
-    let before = eventually(async || {
-        let count = segments().await?;
-        holds("4 MiB fill several segments of 1 MiB", count >= 3)?;
-        Ok(count)
-    })
-    .await?;
+    eventually(async || holds("4 MiB fill several segments of 1 MiB", segments().await? >= 3)).await?;
     let oldest = async || {
         let polled = topic.poll(root, 0, PollingStrategy::first(), 1).await?;
         Outcome::Ok(present("oldest message", polled.messages.first())?.header.offset)
@@ -49,10 +44,17 @@ async fn delete_segments(world: &World) -> Outcome {
     root.delete_consumer_offset(&consumer, &topic.stream, &topic.topic, Some(0)).await?;
 
     root.delete_segments(&topic.stream, &topic.topic, 0, 1).await?;
-    eventually(async || equal("segments", segments().await?, before - 1)).await?;
-    holds("the oldest messages are gone", oldest().await? > 0)?;
-    root.delete_segments(&topic.stream, &topic.topic, 0, 1000).await?;
-    eventually(async || equal("segments that are left", segments().await?, 1)).await?;
+    eventually(async || {
+        let second = oldest().await?;
+        holds("the oldest segment is gone, and nothing more", (1..MESSAGES / 2).contains(&second))
+    })
+    .await?;
+    // What a send left in memory may fill segments later, which are sealed then.
+    eventually(async || {
+        root.delete_segments(&topic.stream, &topic.topic, 0, 1000).await?;
+        equal("segments that are left", segments().await?, 1)
+    })
+    .await?;
     let last = topic.poll(root, 0, PollingStrategy::last(), 1).await?;
     equal("last offset", last.current_offset, MESSAGES - 1)?;
 
