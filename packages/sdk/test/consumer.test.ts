@@ -341,11 +341,10 @@ describe("committing", () => {
     await using reading = consumer({ pollOptions: { commit: CommitPolicy.OnRead, maxWait: 1000 } });
     expect((await reading.next()).value?.message.text()).toBe("a");
     // The read takes effect and its answer is lost.
-    const { serve } = node;
     let isLost = false;
     node.handler = (received) => {
       if (received.code !== pollMessagesDeferred.code || isLost) {
-        serve.call(node, received);
+        node.serve(received);
         return;
       }
       isLost = true;
@@ -376,10 +375,9 @@ describe("a consumer group", () => {
   test("does not create a group when it was told not to, or by number", async () => {
     const { node, group } = setUp();
     node.groupExists = false;
-    const { serve } = node;
     node.handler = (received) => {
       if (received.code === joinConsumerGroup.code) node.reject(received, 5000, { committed: true });
-      else serve.call(node, received);
+      else node.serve(received);
     };
     await expect(group({ createGroup: false }).init()).rejects.toMatchObject({ code: 5000 });
     await expect(group({ name: 3 }).init()).rejects.toMatchObject({ code: 5000 });

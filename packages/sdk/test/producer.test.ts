@@ -76,7 +76,6 @@ test("the first send creates what is missing, once, under the names given", asyn
   const { node, client } = setUp(1);
   node.streamExists = false;
   node.topicExists = false;
-  const { serve } = node;
   node.handler = (received) => {
     if (received.code === createStream.code) {
       node.streamExists = true;
@@ -84,7 +83,7 @@ test("the first send creates what is missing, once, under the names given", asyn
     } else if (received.code === createTopic.code) {
       node.topicExists = true;
       node.reject(received, 2013, { committed: true });
-    } else serve.call(node, received);
+    } else node.serve(received);
   };
   const producer = client.producer({ streamId: "s", topicId: "t", createTopic: { partitionCount: 4 } });
   await Promise.all([producer.send(texts(1)), producer.send(texts(1)), producer.init()]);
@@ -128,10 +127,9 @@ test("a missing topic by number, or without leave to create it, is an error that
 test("a failed chunk tells what is confirmed, what is not, and what nobody knows", async () => {
   const { node, client } = setUp();
   let sends = 0;
-  const { serve } = node;
   node.handler = (received) => {
     if (received.code === sendMessages.code && ++sends === 3) node.refuse(received, 41);
-    else serve.call(node, received);
+    else node.serve(received);
   };
   const producer = client.producer({ streamId: "s", topicId: "t", batchLength: 2 });
   const messages = texts(7);
@@ -147,10 +145,9 @@ test("a failed chunk tells what is confirmed, what is not, and what nobody knows
 test("a chunk of unknown outcome is counted as such, and resolved before the producer's next send", async () => {
   const { node, client } = setUp(1);
   let held: Received | undefined;
-  const { serve } = node;
   node.handler = (received) => {
     if (received.code === sendMessages.code && held === undefined) held = received;
-    else serve.call(node, received);
+    else node.serve(received);
   };
   const producer = client.producer({ streamId: "s", topicId: "t" });
   const error = await producer.send(texts(2), { timeout: 50 }).catch((e: unknown) => e);
@@ -179,10 +176,9 @@ test("wrong messages are refused before the first chunk leaves", async () => {
 test("linger keeps a gap between sends, not between the chunks of one", async () => {
   const { node, client } = setUp();
   const times: number[] = [];
-  const { serve } = node;
   node.handler = (received) => {
     if (received.code === sendMessages.code) times.push(performance.now());
-    serve.call(node, received);
+    node.serve(received);
   };
   const producer = client.producer({ streamId: "s", topicId: "t", linger: 60, batchLength: 1 });
   await producer.send(texts(3));
@@ -196,10 +192,9 @@ test("linger keeps a gap between sends, not between the chunks of one", async ()
 test("close waits for what is under way and refuses the rest", async () => {
   const { node, client } = setUp(1);
   let held: Received | undefined;
-  const { serve } = node;
   node.handler = (received) => {
     if (received.code === sendMessages.code) held = received;
-    else serve.call(node, received);
+    else node.serve(received);
   };
   const producer = client.producer({ streamId: "s", topicId: "t" });
   const send = producer.send(texts(1));
@@ -209,7 +204,7 @@ test("close waits for what is under way and refuses the rest", async () => {
   await expect(producer.send(texts(1))).rejects.toBeInstanceOf(ProducerClosedError);
   await new Promise((resolve) => setTimeout(resolve, 5));
   expect(isClosed).toBe(false);
-  if (held !== undefined) serve.call(node, held);
+  if (held !== undefined) node.serve(held);
   await send;
   await closing;
 });

@@ -1,4 +1,5 @@
 import { ErrorCode } from "@iggy/protocol";
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { connect, createSecureContext, type ConnectionOptions, type SecureContext } from "node:tls";
@@ -51,9 +52,7 @@ async function secureContext(options: TlsOptions): Promise<SecureContext> {
     throw errorOf(ErrorCode.InvalidTlsDomain, `tls.servername is no host name: ${options.servername}`);
   }
   const ca = options.caFile === undefined ? options.ca : await readRoots(options.caFile);
-  if (ca !== undefined && !text(ca).includes("-----BEGIN CERTIFICATE-----")) {
-    throw errorOf(ErrorCode.InvalidTlsCertificate, "the TLS roots hold no PEM certificate");
-  }
+  if (ca !== undefined) checkRoots(text(ca));
   try {
     return createSecureContext({
       ...(ca === undefined ? {} : { ca: text(ca) }),
@@ -66,6 +65,18 @@ async function secureContext(options: TlsOptions): Promise<SecureContext> {
       ErrorCode.InvalidTlsCertificate,
       `the TLS certificates do not parse: ${error instanceof Error ? error.name : "unknown"}`,
     );
+  }
+}
+
+/** Node.js takes roots that do not parse for no roots at all, and every handshake fails. */
+function checkRoots(pem: string): void {
+  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length === 0)
+    throw errorOf(ErrorCode.InvalidTlsCertificate, "the TLS roots hold no PEM certificate");
+  try {
+    for (const certificate of certificates) new X509Certificate(certificate);
+  } catch (cause) {
+    throw errorOf(ErrorCode.InvalidTlsCertificate, "a certificate of the TLS roots does not parse", { cause });
   }
 }
 
