@@ -307,12 +307,16 @@ export class PartitionGroup {
   }
 
   private wake(): void {
-    for (const look of this.watches.advance(this.machine.nextOffset, this.committedBytes)) look();
+    this.watches.advance(this.machine.nextOffset, this.committedBytes, (look) => {
+      look();
+    });
   }
 
   /** Fences or owners changed: everybody that waits looks again, and waits on or ends. */
   recheckReaders(): void {
-    for (const look of this.watches.clear()) look();
+    this.watches.clear((look) => {
+      look();
+    });
   }
 
   // What goes.

@@ -42,7 +42,8 @@ export class Waits {
     this.disarm = this.timers.after(Math.max(0, next - this.nowMillis), () => {
       this.armedFor = Infinity;
       this.disarm = undefined;
-      for (const run of this.queue.takeDue(this.nowMillis)) run();
+      const now = this.nowMillis;
+      for (let run = this.queue.takeDue(now); run !== undefined; run = this.queue.takeDue(now)) run();
       this.arm();
     });
   }

@@ -33,6 +33,8 @@ export class TestRequest implements ClientRequest {
   readonly body: Uint8Array;
   readonly answered: Promise<Answer>;
   answer: Answer | undefined;
+  /** Runs as the answer leaves, still within the server's call, as the end of a connection may. */
+  onAnswer: () => void = () => undefined;
   private resolve: (answer: Answer) => void = () => undefined;
   private cancelHandler: (() => void) | undefined;
 
@@ -74,6 +76,7 @@ export class TestRequest implements ClientRequest {
   private settle(answer: Answer): void {
     if (this.answer !== undefined) throw new Error(`request ${String(this.request)} was answered twice`);
     this.answer = answer;
+    this.onAnswer();
     this.resolve(answer);
   }
 }

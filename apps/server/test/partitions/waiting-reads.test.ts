@@ -47,6 +47,7 @@ describe("waiting reads", () => {
       arbitrary: fc.record({ kind: fc.constant("time" as const), millis: fc.constantFrom(1, 10, 1_000, 30_000) }),
     },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant("cancel" as const), index: fc.nat(50) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant("break" as const), index: fc.nat(50) }) },
     {
       weight: 2,
       arbitrary: fc.record({ kind: fc.constant("own" as const), who: fc.constantFrom(alice, bob), late: fc.boolean() }),
@@ -100,6 +101,15 @@ describe("waiting reads", () => {
             case "cancel":
               reads[entry.index]?.cancel();
               break;
+            case "break": {
+              // A connection that can not take the reply ends with it, and cancels everything else that waits on it.
+              const breaking = reads[entry.index];
+              if (breaking === undefined) break;
+              breaking.onAnswer = () => {
+                for (const read of reads) if (read.client === breaking.client) read.cancel();
+              };
+              break;
+            }
             case "own":
               generation++;
               for (const id of [0, 1, 2]) {
@@ -142,6 +152,51 @@ describe("waiting reads", () => {
     await node.clock.advance(1);
     expect(places.every(({ answer }) => answer?.kind === "ok")).toBe(true);
   }
+});
+
+describe("a read that is cancelled by what the same event does to another", () => {
+  // As when a client takes no replies: the first one ends its connection, and with it everything else that waits there.
+  async function pairs(start: (node: TestNode) => TestRequest, wake: (node: TestNode) => unknown, limits = {}) {
+    const node = await TestNode.start({ limits });
+    await node.send({ count: 3 }).answered;
+    const [first, second, third] = [start(node), start(node), start(node)];
+    first.onAnswer = () => {
+      second.cancel();
+      third.cancel();
+    };
+    await settle();
+    expect([first.answer, second.answer, third.answer]).toEqual([undefined, undefined, undefined]);
+    await wake(node);
+    await settle();
+    return [first, second, third].map(({ answer }) => answer?.kind);
+  }
+  const wait = { waitMicros: 1_000_000, minCount: 4 };
+  const poll = (node: TestNode) => node.poll({ count: 10, wait });
+  const fetch = (node: TestNode) => node.fetch([{ partitionId: 0 }], { count: 10, wait });
+
+  it.each([
+    ["poll", "growth", poll, (node: TestNode) => node.send({ count: 1 }).answered],
+    ["poll", "the end of the wait", poll, (node: TestNode) => node.clock.advance(1_000)],
+    ["fetch", "growth", fetch, (node: TestNode) => node.send({ count: 1 }).answered],
+    ["fetch", "the end of the wait", fetch, (node: TestNode) => node.clock.advance(1_000)],
+  ])("a %s, by %s, is answered once", async (_read, _event, start, wake) => {
+    expect(await pairs(start, wake)).toEqual(["ok", "denied", "denied"]);
+  });
+
+  it.each([
+    ["poll", (node: TestNode) => node.poll({ consumer: group }, alice)],
+    ["fetch", (node: TestNode) => node.fetch([{ partitionId: 0 }], { consumer: group }, alice)],
+  ])("a %s, by the installation of its owner, is answered once", async (_read, start) => {
+    const decided = (node: TestNode) => {
+      node.catalog.decide(partition, { groupId: group.id, ...alice, generation: 50, revoking: false });
+      return start(node);
+    };
+    const install = (node: TestNode) => {
+      node.plane.reconcile(partition);
+      return node.plane.settled();
+    };
+    expect(await pairs(decided, install)).toEqual(["ok", "denied", "denied"]);
+  });
 });
 
 describe("consumers that read on while messages come", () => {

@@ -42,14 +42,12 @@ export class DeadlineQueue<T> {
     return true;
   }
 
-  /** Takes out what is due, earliest first. */
-  takeDue(now: number): T[] {
-    const due: T[] = [];
-    for (let first = this.heap.peek(); first !== undefined && first.key <= now; first = this.heap.peek()) {
-      this.heap.pop();
-      first.live = false;
-      due.push(first.value);
-    }
-    return due;
+  /** Takes out the earliest that is due. One at a time, since what it brings about may withdraw others. */
+  takeDue(now: number): T | undefined {
+    const first = this.heap.peek();
+    if (first === undefined || first.key > now) return undefined;
+    this.heap.pop();
+    first.live = false;
+    return first.value;
   }
 }

@@ -6,7 +6,10 @@ export interface Watch<T> {
 }
 
 class Waiting<T> implements Watch<T> {
+  /** Cleared when it is woken or removed. */
   live = true;
+  /** It is woken, and others come before it. */
+  isDue = false;
   constructor(
     readonly value: T,
     readonly order: number,
@@ -49,27 +52,39 @@ export class WatchList<T> {
     return watch;
   }
 
-  /** Returns false when the watch was woken or removed before. */
+  /** Returns false when the watch was woken or removed before; it is not woken once this returned. */
   remove(watch: Watch<T>): boolean {
-    if (!(watch instanceof Waiting) || !watch.live) return false;
+    if (!(watch instanceof Waiting)) return false;
+    if (watch.isDue) {
+      watch.isDue = false;
+      return true;
+    }
+    if (!watch.live) return false;
     watch.live = false;
     this.byOffset.noteWithdrawn();
     if (watch.hasByteLimit) this.byBytes.noteWithdrawn();
     return true;
   }
 
-  /** The partition grew: takes out the readers that this wakes, in the order in which they came. */
-  advance(nextOffset: number, bytesSum: number): T[] {
+  /**
+   * The partition grew: takes out the readers that this concerns and wakes them in the order in which they came. What one
+   * of them does may remove others, which are not woken then.
+   */
+  advance(nextOffset: number, bytesSum: number, wake: (value: T) => void): void {
     const woken: Waiting<T>[] = [];
     this.take(this.byOffset, this.byBytes, nextOffset, woken);
     this.take(this.byBytes, this.byOffset, bytesSum, woken);
     if (woken.length > 1) woken.sort((a, b) => a.order - b.order);
-    return woken.map((watch) => watch.value);
+    for (const watch of woken) {
+      if (!watch.isDue) continue;
+      watch.isDue = false;
+      wake(watch.value);
+    }
   }
 
-  /** Takes out everybody. */
-  clear(): T[] {
-    return this.advance(Infinity, Infinity);
+  /** Takes out and wakes everybody. */
+  clear(wake: (value: T) => void): void {
+    this.advance(Infinity, Infinity, wake);
   }
 
   private take(
@@ -82,6 +97,7 @@ export class WatchList<T> {
       const { watch } = first;
       from.pop();
       watch.live = false;
+      watch.isDue = true;
       if (watch.hasByteLimit) other.noteWithdrawn();
       woken.push(watch);
     }

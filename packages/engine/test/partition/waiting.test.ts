@@ -2,21 +2,28 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DeadlineQueue, ParkingSlots, WatchList } from "@iggy/engine";
 
+/** Who is woken when the partition grew to an offset and a sum of bytes. */
+function woken<T>(watches: WatchList<T>, nextOffset: number, bytesSum: number): T[] {
+  const values: T[] = [];
+  watches.advance(nextOffset, bytesSum, (value) => values.push(value));
+  return values;
+}
+
 describe("readers that wait for a partition to grow", () => {
   it("wake when the end reaches their offset or the bytes reach their sum, and only then", () => {
     const watches = new WatchList<string>();
     watches.add(5, Infinity, "five");
     watches.add(9, 1_000, "nine or 1000 bytes");
-    expect(watches.advance(4, 10)).toEqual([]);
-    expect(watches.advance(5, 999)).toEqual(["five"]);
-    expect(watches.advance(6, 1_000)).toEqual(["nine or 1000 bytes"]);
+    expect(woken(watches, 4, 10)).toEqual([]);
+    expect(woken(watches, 5, 999)).toEqual(["five"]);
+    expect(woken(watches, 6, 1_000)).toEqual(["nine or 1000 bytes"]);
     expect(watches.size).toBe(0);
   });
 
   it("wake in the order in which they came", () => {
     const watches = new WatchList<number>();
     for (const [i, offset] of [9, 3, 7, 1].entries()) watches.add(offset, Infinity, i);
-    expect(watches.advance(9, 0)).toEqual([0, 1, 2, 3]);
+    expect(woken(watches, 9, 0)).toEqual([0, 1, 2, 3]);
   });
 
   it("wake exactly once, whatever comes first: growth, bytes or their own removal", () => {
@@ -48,15 +55,29 @@ describe("readers that wait for a partition to grow", () => {
               next += entry.offsets;
               sum += entry.bytes;
               const due = [...waiting].filter(([, { offset, bytes }]) => offset <= next || bytes <= sum);
-              expect(watches.advance(next, sum)).toEqual(due.map(([index]) => index));
+              expect(woken(watches, next, sum)).toEqual(due.map(([index]) => index));
               for (const [index] of due) waiting.delete(index);
             }
           }
           expect(watches.size).toBe(waiting.size);
         }
-        expect(watches.clear()).toEqual([...waiting.keys()]);
+        expect(woken(watches, Infinity, Infinity)).toEqual([...waiting.keys()]);
       }),
     );
+  });
+
+  it("are not woken once another one that was woken with them removed them", () => {
+    const watches = new WatchList<number>();
+    const handles = [0, 1, 2, 3].map((i) => watches.add(5, i % 2 === 0 ? 100 : Infinity, i));
+    const seen: number[] = [];
+    const removed: boolean[] = [];
+    watches.clear((value) => {
+      seen.push(value);
+      if (value === 1) for (const handle of handles) removed.push(watches.remove(handle));
+    });
+    expect(seen).toEqual([0, 1]);
+    expect(removed).toEqual([false, false, true, true]);
+    expect(watches.size).toBe(0);
   });
 
   it("cost nothing while they sleep: a commit touches only those that it wakes", () => {
@@ -64,7 +85,7 @@ describe("readers that wait for a partition to grow", () => {
     const sleepers = 100_000;
     for (let i = 0; i < sleepers; i++) watches.add(1e9 + i, 1e12, i);
     const started = performance.now();
-    for (let i = 0; i < 100_000; i++) watches.advance(i, i);
+    for (let i = 0; i < 100_000; i++) woken(watches, i, i);
     // Looking at every sleeper at each of these commits would take minutes.
     expect(performance.now() - started).toBeLessThan(2_000);
     expect(watches.size).toBe(sleepers);
@@ -92,11 +113,22 @@ describe("deadlines", () => {
           .filter(({ due }) => due <= now)
           .sort((a, b) => a.due - b.due || a.i - b.i)
           .map(({ i }) => i);
-        expect(queue.takeDue(now)).toEqual(expected);
-        expect(queue.takeDue(now)).toEqual([]);
+        expect(expected.map(() => queue.takeDue(now))).toEqual(expected);
+        expect(queue.takeDue(now)).toBeUndefined();
         expect(queue.size).toBe(kept.length - expected.length);
       }),
     );
+  });
+});
+
+describe("deadlines that are due together", () => {
+  it("can withdraw each other", () => {
+    const queue = new DeadlineQueue<string>();
+    queue.add(5, "first");
+    const second = queue.add(5, "second");
+    expect(queue.takeDue(5)).toBe("first");
+    expect(queue.remove(second)).toBe(true);
+    expect(queue.takeDue(5)).toBeUndefined();
   });
 });
 

@@ -44,8 +44,7 @@ export class InstallWaits {
 
   /** An owner was installed, or the partition ends: everybody looks again. */
   wake(): void {
-    const woken = [...this.waiting];
-    this.waiting.clear();
-    for (const wake of woken) wake();
+    // What one of them does may cancel others.
+    for (const wake of [...this.waiting]) if (this.waiting.delete(wake)) wake();
   }
 }
