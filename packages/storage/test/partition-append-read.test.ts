@@ -79,7 +79,9 @@ describe("appended batches", () => {
     const header = new Uint8Array(256);
     const { store } = partition;
     expect(() => store.append({ op: 2, header, body: new Uint8Array(0) }, "operation", false)).toThrow(RangeError);
-    expect(() => store.append({ op: 1, header: header.subarray(1), body: header }, "operation", false)).toThrow(RangeError);
+    expect(() => store.append({ op: 1, header: header.subarray(1), body: header }, "operation", false)).toThrow(
+      RangeError,
+    );
     expect(() => store.append({ op: 1, header, body: header }, "batch", false)).toThrow(RangeError);
     await partition.send(["a", "b"]);
     partition.nextOffset = 1;
@@ -122,7 +124,9 @@ describe("a read", () => {
         expect(result.bytes <= maxBytes || result.messagesCount === 1).toBe(true);
         expect(result.messagesCount).toBeGreaterThanOrEqual(1);
         if (maxBytes >= whole) expect(result.messagesCount).toBeGreaterThanOrEqual(10);
-        expect(messagesOf(result).map(({ text }) => text)).toEqual([...texts, "next", "last"].slice(0, result.messagesCount));
+        expect(messagesOf(result).map(({ text }) => text)).toEqual(
+          [...texts, "next", "last"].slice(0, result.messagesCount),
+        );
       }
     });
 

@@ -1,10 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MemoryIo } from "../src/index.js";
-import { memoryDisk, seeded, type Settings, TestPartition } from "./partition-harness.js";
+import type { MemoryIo } from "../src/index.js";
+import { memoryDisk, PROPERTY_RUNS, seeded, type Settings, TestPartition } from "./partition-harness.js";
 
 type Command =
-  | { readonly do: "send"; readonly messages: number; readonly size: number; readonly durable: boolean; readonly wait: boolean }
+  | {
+      readonly do: "send";
+      readonly messages: number;
+      readonly size: number;
+      readonly durable: boolean;
+      readonly wait: boolean;
+    }
   | { readonly do: "operate"; readonly size: number; readonly durable: boolean; readonly wait: boolean }
   | { readonly do: "checkpoint"; readonly wait: boolean }
   | { readonly do: "delete"; readonly segments: number }
@@ -26,11 +32,19 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constant("operate" as const), size: fc.integer({ min: 0, max: 900 }), durable, wait }),
+    arbitrary: fc.record({
+      do: fc.constant("operate" as const),
+      size: fc.integer({ min: 0, max: 900 }),
+      durable,
+      wait,
+    }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("checkpoint" as const), wait }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), segments: fc.integer({ min: 1, max: 3 }) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("offset" as const), id: fc.integer({ min: 0, max: 3 }), durable }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("offset" as const), id: fc.integer({ min: 0, max: 3 }), durable }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("flush" as const, "reopen" as const, "read" as const) }) },
 );
 
@@ -201,7 +215,12 @@ async function live(io: MemoryIo, settings: Settings, promises: Promises, { comm
 describe("whatever happens to a partition and wherever it stops", () => {
   for (const persisted of [false, true]) {
     it(`it comes back as a prefix with everything it promised (${persisted ? "persisted" : "replicated"})`, async () => {
-      const settings: Settings = { persisted, segmentSizeBytes: 3000, offsetReservationLease: 7, residentBytesMax: 4000 };
+      const settings: Settings = {
+        persisted,
+        segmentSizeBytes: 3000,
+        offsetReservationLease: 7,
+        residentBytesMax: 4000,
+      };
       await fc.assert(
         fc.asyncProperty(fc.array(run, { minLength: 1, maxLength: 4 }), fc.integer(), async (runs, seed) => {
           let io = await memoryDisk({ random: seeded(seed) });
@@ -226,7 +245,7 @@ describe("whatever happens to a partition and wherever it stops", () => {
             io = io.kill();
           }
         }),
-        { numRuns: Number(process.env['RUNS'] ?? 400) },
+        { numRuns: PROPERTY_RUNS },
       );
     }, 120_000);
   }

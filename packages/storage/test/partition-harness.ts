@@ -24,6 +24,9 @@ export const ID: PartitionId = { streamId: 1, topicId: 2, partitionId: 3 };
 export const DIRECTORY = partitionDirectory(DATA, ID);
 export const JOURNAL = `${DIRECTORY}/prepares-7`;
 
+/** How many histories a crash property tries; `RUNS=10000` searches longer. */
+export const PROPERTY_RUNS = Number(process.env["RUNS"] ?? 300);
+
 /** A generator that repeats (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
@@ -146,7 +149,7 @@ export class TestPartition {
     }
   }
 
-  checkpoint(state = new Uint8Array(0)): Promise<void> {
+  checkpoint(state: Uint8Array = new Uint8Array(0)): Promise<void> {
     return this.store.checkpoint(this.journaledOp, this.identity, state);
   }
 

@@ -322,7 +322,8 @@ describe("an index", () => {
           expect((await after.messages(start))[0]).toEqual(expected[start]);
         }
         expect(await after.messages(0, 5)).toEqual(expected);
-        for (const at of [1, 30, 118]) expect(await after.store.offsetAt(expected[at]!.timestampMicros, 999)).toBe(at - (at % 2));
+        for (const at of [1, 30, 118])
+          expect(await after.store.offsetAt(expected[at]!.timestampMicros, 999)).toBe(at - (at % 2));
         await after.store.close();
       }
     }

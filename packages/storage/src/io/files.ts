@@ -79,7 +79,5 @@ export async function replaceFile(
 /** Creates a directory below `root`, which exists, and makes the names on the way to it durable. */
 export async function makeDurableDirectory(io: Io, root: string, steps: readonly string[]): Promise<void> {
   await io.makeDirectory([root, ...steps].join("/"));
-  for (let depth = 0; depth < steps.length; depth++) {
-    await io.syncDirectory([root, ...steps.slice(0, depth)].join("/"));
-  }
+  await Promise.all(steps.map((_, depth) => io.syncDirectory([root, ...steps.slice(0, depth)].join("/"))));
 }

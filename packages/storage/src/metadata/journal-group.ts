@@ -6,12 +6,14 @@ import type { JournalEntry } from "../contracts.js";
  * What one sync of the metadata journal covers. It is whole or it is not: a crash may tear any part of a group, none of
  * which was acknowledged, and never touches an earlier one.
  *
- *   0 magic u32 "IGMG"    8 op of the first u64       24 XXH3-64 of bytes 0..24 and of the entries
- *   4 entries u32        16 bytes of the entries u64  32 entries: prepare header, body, back to back
+ *   0 magic u32 "IGMG"    8 op of the first u64       24 XXH3-64 of bytes 0..24
+ *   4 entries u32        16 bytes of the entries u64  32 XXH3-64 of bytes 0..32 and of the entries
+ *                                                     40 entries: prepare header, body, back to back
  */
-export const GROUP_HEAD_BYTES = 32;
+export const GROUP_HEAD_BYTES = 40;
 const MAGIC = 0x474d4749;
-const CHECKSUM_AT = 24;
+const HEAD_CHECKSUM_AT = 24;
+const CHECKSUM_AT = 32;
 
 /** An entry above this is none. */
 export const ENTRY_BYTES_MAX = 64 * 1024 * 1024;
@@ -31,6 +33,7 @@ export function encodeGroup(entries: readonly JournalEntry[]): Uint8Array[] {
     16,
     pieces.reduce((sum, piece) => sum + piece.length, 0),
   );
+  view.setBigUint64(HEAD_CHECKSUM_AT, xxh3_64(head, 0, HEAD_CHECKSUM_AT), true);
   const hash = new Xxh3Stream().update(head.subarray(0, CHECKSUM_AT));
   for (const piece of pieces) hash.update(piece);
   view.setBigUint64(CHECKSUM_AT, hash.digest(), true);
@@ -43,11 +46,12 @@ export interface StoredGroup {
   readonly length: number;
 }
 
-/** Bytes that a group at `at` claims to have, or undefined when none begins there. */
+/** Bytes that the head of a group at `at` claims for it, or undefined when no whole head is there. */
 export function claimedLength(bytes: Uint8Array, at: number): number | undefined {
   if (at + GROUP_HEAD_BYTES > bytes.length) return undefined;
   const view = viewOf(bytes);
   if (view.getUint32(at, true) !== MAGIC) return undefined;
+  if (view.getBigUint64(at + HEAD_CHECKSUM_AT, true) !== xxh3_64(bytes, at, HEAD_CHECKSUM_AT)) return undefined;
   return GROUP_HEAD_BYTES + getU64(view, at + 16);
 }
 

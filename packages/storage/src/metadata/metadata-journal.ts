@@ -1,7 +1,8 @@
 import type { JournalEntry } from "../contracts.js";
-import { DamagedFile } from "../errors.js";
+import { DamagedFile, WriteFailed } from "../errors.js";
 import { readFile, withFile } from "../io/files.js";
 import type { Io, IoFile } from "../io/io.js";
+import { asError } from "../io/os-error.js";
 import {
   claimedLength,
   encodeGroup,
@@ -126,14 +127,23 @@ export class MetadataJournal {
       await copyRange(source, start, this.sizeBytes, target);
       await target.sync();
     });
-    await this.close();
-    await this.io.rename(temporary, this.path);
-    await this.io.syncDirectory(this.directory);
+    await this.replaceBy(temporary);
     this.groups.splice(0, kept < 0 ? this.groups.length : kept);
     for (const [i, group] of this.groups.entries()) {
       this.groups[i] = { lastOp: group.lastOp, position: group.position - start };
     }
     this.sizeBytes -= start;
+  }
+
+  /** A failure leaves it open which file the name will mean: nothing may be appended any more. */
+  private async replaceBy(temporary: string): Promise<void> {
+    try {
+      await this.close();
+      await this.io.rename(temporary, this.path);
+      await this.io.syncDirectory(this.directory);
+    } catch (error) {
+      throw new WriteFailed(this.path, false, asError(error));
+    }
   }
 
   async close(): Promise<void> {

@@ -92,7 +92,12 @@ export class FileMetadataStore implements MetadataStore {
     this.checkpointOp = op;
     const commitMax = Math.max(op, this.commitMax);
     await superblock.update((old) => ({ ...old, commitMax, checkpointOp: op, checkpointChecksum: checksum, bootId }));
-    await journal.dropBelow(op);
+    try {
+      await journal.dropBelow(op);
+    } catch (error) {
+      if (error instanceof WriteFailed) this.failure = error;
+      throw error;
+    }
   }
 
   private checkUsable(): void {

@@ -234,7 +234,7 @@ export class LogRecovery {
 
   private async proveBatch(op: number, batch: StoredBatch): Promise<Uint8Array | undefined> {
     const { segmentStart, position, bytes } = batch;
-    const known = this.segments.find((segment) => segment.startOffset === segmentStart);
+    const known = this.segmentAt(segmentStart);
     if (known !== undefined && position + bytes <= known.sizeBytes) {
       const header = await this.window.bytes(segmentStart, position, BATCH_HEADER_SIZE);
       return header !== undefined && isSame(header, batch) ? copyOf(header) : undefined;
@@ -249,6 +249,12 @@ export class LogRecovery {
     segment.admit(place, op, this.isIndexed(position, place.baseOffset));
     this.unsynced.add(segment);
     return copyOf(record.subarray(0, BATCH_HEADER_SIZE));
+  }
+
+  private segmentAt(startOffset: number): Segment | undefined {
+    const last = this.segments.at(-1);
+    // Nearly always the last: only what was journaled around a checkpoint lies in an earlier one.
+    return last?.startOffset === startOffset ? last : this.segments.find((other) => other.startOffset === startOffset);
   }
 
   private async nextSegment(batch: StoredBatch): Promise<Segment | undefined> {

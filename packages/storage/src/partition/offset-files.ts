@@ -48,6 +48,7 @@ export class OffsetFiles {
   }
 
   async load(onWarning: (message: string) => void): Promise<StoredOffset[]> {
+    if ((await this.io.list(`${this.partitionDirectory}/${OFFSETS_DIRECTORY}`)) === undefined) return [];
     const loaded = await Promise.all(KINDS.map((kind) => this.loadKind(kind, onWarning)));
     return loaded.flat();
   }

@@ -4,13 +4,13 @@ import { DamagedFile, PartitionFenced } from "../errors.js";
 import type { Io } from "../io/io.js";
 import { asError } from "../io/os-error.js";
 import { JOURNAL_SUFFIX, journalDirectoryName, numbered, partitionDirectory } from "../layout.js";
-import { Superblock, type SuperblockState } from "../records/superblock.js";
+import type { Superblock, SuperblockState } from "../records/superblock.js";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint-file.js";
 import { scanJournal } from "./journal-scan.js";
 import { LogRecovery, type ProvenLog } from "./log-recovery.js";
 import { cutJournal, cutSegments, journalEnd, type RepairInput } from "./log-repair.js";
 import { OffsetFiles } from "./offset-files.js";
-import { admitPartition } from "./partition-lifecycle.js";
+import { type Admission, admitPartition } from "./partition-lifecycle.js";
 import { FilePartitionStore } from "./partition-store.js";
 import { PrepareJournal } from "./prepare-journal.js";
 import { SegmentLog } from "./segment-log.js";
@@ -43,9 +43,12 @@ export async function openPartitionStore(
   }
 }
 
-async function recover(io: Io, directory: string, options: PartitionOptions, fresh: boolean): Promise<OpenedPartition> {
-  const superblock = await Superblock.read(io, directory);
-  if (superblock === undefined) throw new PartitionFenced("missing-history", directory, "no superblock");
+async function recover(
+  io: Io,
+  directory: string,
+  options: PartitionOptions,
+  { fresh, superblock }: Admission,
+): Promise<OpenedPartition> {
   const bootId = await io.bootId();
   await checkIdentity(superblock, directory, options);
   const checkpoint = await readCheckpoint(io, directory);

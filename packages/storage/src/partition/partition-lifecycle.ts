@@ -1,6 +1,6 @@
 import type { PartitionOptions } from "../contracts.js";
 import { PartitionFenced } from "../errors.js";
-import { clearLeftovers, makeDurableDirectory, putFile, replaceFile, withFile, writeFile } from "../io/files.js";
+import { clearLeftovers, makeDurableDirectory, putFile, replaceFile, withFile } from "../io/files.js";
 import type { Io } from "../io/io.js";
 import {
   CHECKPOINT_FILE,
@@ -17,18 +17,25 @@ import {
   type PartitionId,
   partitionSteps,
   RETIREMENT_FENCE,
+  STREAMS_DIRECTORY,
 } from "../layout.js";
 import { RecordKind } from "../records/sealed-record.js";
 import { Superblock } from "../records/superblock.js";
 import { readIncarnation, sealIncarnation } from "./creation-record.js";
-import { encodeJournalHeader } from "./journal-file.js";
+import { encodeJournalHeader, JOURNAL_HEADER_BYTES } from "./journal-file.js";
+
+export interface Admission {
+  /** True when it never served and holds nothing. */
+  readonly fresh: boolean;
+  readonly superblock: Superblock;
+}
 
 /**
- * Decides whether this incarnation may be opened, and completes its initialisation when it was never in service.
- * Returns true when it is new. The record outside of the partition's directory is written last: once it is there, a log
- * that is gone is a loss and no beginning. Throws `PartitionFenced`; a fenced partition's files stay as they are.
+ * Decides whether this incarnation may be opened, and completes its initialisation when it was never in service. The
+ * record outside of the partition's directory is written last: once it is there, a log that is gone is a loss and no
+ * beginning. Throws `PartitionFenced`; a fenced partition's files stay as they are.
  */
-export async function admitPartition(io: Io, dataDirectory: string, options: PartitionOptions): Promise<boolean> {
+export async function admitPartition(io: Io, dataDirectory: string, options: PartitionOptions): Promise<Admission> {
   const directory = partitionDirectory(dataDirectory, options);
   const outside = initialisationDirectory(dataDirectory, options);
   const { incarnation } = options;
@@ -49,46 +56,50 @@ export async function admitPartition(io: Io, dataDirectory: string, options: Par
   const wasInService = published === incarnation;
   if (created !== undefined && created < incarnation) {
     if (wasInService) throw fence("missing-history", `holds incarnation ${created} instead of ${incarnation}`);
-    await io.removeTree(directory);
+    await clearPartition(io, directory);
   }
-  if (wasInService) {
-    if ((await missingParts(io, directory, incarnation)).length > 0) {
-      throw fence("missing-history", `incarnation ${incarnation} was in service and its log is gone; restore a backup`);
-    }
-    if (created === undefined) await adopt(io, directory, options);
-    return false;
+  if (!wasInService) return initialise(io, dataDirectory, directory, options);
+  const { superblock, journalFiles } = await findParts(io, directory, incarnation);
+  if (superblock === undefined || journalFiles === 0) {
+    throw fence("missing-history", `incarnation ${incarnation} was in service and its log is gone; restore a backup`);
   }
-  return initialise(io, dataDirectory, directory, options);
+  if (created === undefined) await adopt(io, directory, options);
+  return { fresh: false, superblock };
 }
 
-/** Creates what is missing of a partition that never served, then publishes it. True when it had no history. */
+/** Creates what is missing of a partition that never served, then publishes it. */
 async function initialise(
   io: Io,
   dataDirectory: string,
   directory: string,
   options: PartitionOptions,
-): Promise<boolean> {
+): Promise<Admission> {
   const { incarnation } = options;
   const names = (await clearLeftovers(io, directory)) ?? [];
   if (names.length > 0 && !names.includes(CREATION_RECORD)) await adopt(io, directory, options);
-  const missing = await missingParts(io, directory, incarnation);
-  const hasHistory = await holdsHistory(io, directory, names);
-  if (hasHistory && missing.length > 0) {
-    throw new PartitionFenced("missing-history", directory, `holds messages but no ${missing.join(" and no ")}`);
+  const found = await findParts(io, directory, incarnation);
+  const hasHistory = found.hasEntries || (await holdsMessages(io, directory, names));
+  if (hasHistory && (found.superblock === undefined || found.journalFiles === 0)) {
+    throw new PartitionFenced("missing-history", directory, "holds operations but no whole log");
   }
   const journalDirectory = `${directory}/${journalDirectoryName(incarnation)}`;
-  await makeDurableDirectory(io, dataDirectory, [...partitionSteps(options), journalDirectoryName(incarnation)]);
-  if (!names.includes(CREATION_RECORD)) {
-    await putFile(io, directory, CREATION_RECORD, [sealIncarnation(RecordKind.creation, incarnation)]);
-  }
-  if (numbersOf(names, LOG_SUFFIX).length === 0) await writeFile(io, `${directory}/${numbered(0, LOG_SUFFIX)}`, []);
-  if (missing.includes("journal")) await createJournal(io, journalDirectory, options);
-  if (missing.includes("superblock")) await createSuperblock(io, directory, options);
+  const creation = [sealIncarnation(RecordKind.creation, incarnation)];
+  const outside = initialisationDirectory(dataDirectory, options);
+  await Promise.all([
+    makeDurableDirectory(io, `${dataDirectory}/${STREAMS_DIRECTORY}`, partitionSteps(options).slice(1)),
+    makeDurableDirectory(io, `${dataDirectory}/${INITIALISATION_DIRECTORY}`, [String(namespaceOf(options))]),
+  ]);
+  await io.makeDirectory(journalDirectory);
+  const [superblock] = await Promise.all([
+    found.superblock ?? createSuperblock(io, directory, options),
+    names.includes(CREATION_RECORD) ? undefined : putFile(io, directory, CREATION_RECORD, creation),
+    numbersOf(names, LOG_SUFFIX).length > 0 ? undefined : createEmpty(io, `${directory}/${numbered(0, LOG_SUFFIX)}`),
+    found.journalFiles > 0 ? undefined : createJournal(io, journalDirectory, options),
+  ]);
   // Also what an earlier attempt left may be in the operating system's memory only.
-  await io.syncDirectory(journalDirectory);
-  await io.syncDirectory(directory);
-  await publish(io, dataDirectory, options);
-  return !hasHistory;
+  await Promise.all([io.syncDirectory(journalDirectory), io.syncDirectory(directory)]);
+  await replaceFile(io, outside, CREATION_RECORD, creation);
+  return { fresh: !hasHistory, superblock };
 }
 
 async function adopt(io: Io, directory: string, options: PartitionOptions): Promise<void> {
@@ -96,23 +107,36 @@ async function adopt(io: Io, directory: string, options: PartitionOptions): Prom
   await replaceFile(io, directory, CREATION_RECORD, [sealIncarnation(RecordKind.creation, options.incarnation)]);
 }
 
-type Part = "journal" | "superblock";
-
-async function missingParts(io: Io, directory: string, incarnation: number): Promise<Part[]> {
-  const missing: Part[] = [];
-  const journal = await io.list(`${directory}/${journalDirectoryName(incarnation)}`);
-  if (numbersOf(journal ?? [], JOURNAL_SUFFIX).length === 0) missing.push("journal");
-  if ((await Superblock.read(io, directory)) === undefined) missing.push("superblock");
-  return missing;
+interface Parts {
+  readonly superblock: Superblock | undefined;
+  readonly journalFiles: number;
+  readonly hasEntries: boolean;
 }
 
-async function holdsHistory(io: Io, directory: string, names: readonly string[]): Promise<boolean> {
+async function findParts(io: Io, directory: string, incarnation: number): Promise<Parts> {
+  const journal = `${directory}/${journalDirectoryName(incarnation)}`;
+  const [superblock, names] = await Promise.all([Superblock.read(io, directory), io.list(journal)]);
+  const files = numbersOf(names ?? [], JOURNAL_SUFFIX).map(
+    (firstOp) => `${journal}/${numbered(firstOp, JOURNAL_SUFFIX)}`,
+  );
+  return { superblock, journalFiles: files.length, hasEntries: await anyLargerThan(io, files, JOURNAL_HEADER_BYTES) };
+}
+
+async function holdsMessages(io: Io, directory: string, names: readonly string[]): Promise<boolean> {
   if (names.includes(CHECKPOINT_FILE)) return true;
-  for (const start of numbersOf(names, LOG_SUFFIX)) {
-    const size = await withFile(io, `${directory}/${numbered(start, LOG_SUFFIX)}`, "read", (file) => file.size());
-    if (size > 0) return true;
+  const logs = numbersOf(names, LOG_SUFFIX).map((start) => `${directory}/${numbered(start, LOG_SUFFIX)}`);
+  return anyLargerThan(io, logs, 0);
+}
+
+async function anyLargerThan(io: Io, paths: readonly string[], bytes: number): Promise<boolean> {
+  for (const path of paths) {
+    if ((await withFile(io, path, "read", (file) => file.size())) > bytes) return true;
   }
   return false;
+}
+
+function createEmpty(io: Io, path: string): Promise<void> {
+  return withFile(io, path, "write", () => Promise.resolve());
 }
 
 async function createJournal(io: Io, journalDirectory: string, options: PartitionOptions): Promise<void> {
@@ -125,8 +149,8 @@ async function createJournal(io: Io, journalDirectory: string, options: Partitio
   await putFile(io, journalDirectory, numbered(1, JOURNAL_SUFFIX), [header]);
 }
 
-async function createSuperblock(io: Io, directory: string, options: PartitionOptions): Promise<void> {
-  await Superblock.create(io, directory, {
+async function createSuperblock(io: Io, directory: string, options: PartitionOptions): Promise<Superblock> {
+  return Superblock.create(io, directory, {
     cluster: options.clusterId,
     replica: options.replicaId,
     replicaCount: options.replicaCount,
@@ -145,10 +169,15 @@ async function createSuperblock(io: Io, directory: string, options: PartitionOpt
   });
 }
 
-async function publish(io: Io, dataDirectory: string, options: PartitionOptions): Promise<void> {
-  await makeDurableDirectory(io, dataDirectory, [INITIALISATION_DIRECTORY, String(namespaceOf(options))]);
-  const outside = initialisationDirectory(dataDirectory, options);
-  await replaceFile(io, outside, CREATION_RECORD, [sealIncarnation(RecordKind.creation, options.incarnation)]);
+/** The record of who made it goes last: what a crash leaves is known to be old, and is never adopted. */
+async function clearPartition(io: Io, directory: string): Promise<void> {
+  const names = await io.list(directory);
+  if (names === undefined) return;
+  for (const name of names) {
+    if (name !== CREATION_RECORD) await io.removeTree(`${directory}/${name}`);
+  }
+  await io.syncDirectory(directory);
+  await io.removeTree(directory);
 }
 
 /**
@@ -157,7 +186,7 @@ async function publish(io: Io, dataDirectory: string, options: PartitionOptions)
  */
 export async function removePartition(io: Io, dataDirectory: string, id: PartitionId): Promise<void> {
   const steps = partitionSteps(id);
-  await io.removeTree(partitionDirectory(dataDirectory, id));
+  await clearPartition(io, partitionDirectory(dataDirectory, id));
   const parent = [dataDirectory, ...steps.slice(0, -1)].join("/");
   if ((await io.list(parent)) !== undefined) await io.syncDirectory(parent);
   await io.removeTree(initialisationDirectory(dataDirectory, id));
@@ -175,7 +204,7 @@ export async function retirePartition(
   id: PartitionId,
   incarnation: number,
 ): Promise<void> {
-  await makeDurableDirectory(io, dataDirectory, [INITIALISATION_DIRECTORY, String(namespaceOf(id))]);
+  await makeDurableDirectory(io, `${dataDirectory}/${INITIALISATION_DIRECTORY}`, [String(namespaceOf(id))]);
   const outside = initialisationDirectory(dataDirectory, id);
   await replaceFile(io, outside, RETIREMENT_FENCE, [sealIncarnation(RecordKind.retirement, incarnation)]);
 }
@@ -183,7 +212,7 @@ export async function retirePartition(
 /** Every partition that has a directory, for removing those that metadata no longer knows. */
 export async function storedPartitions(io: Io, dataDirectory: string): Promise<PartitionId[]> {
   const found: PartitionId[] = [];
-  const streams = `${dataDirectory}/streams`;
+  const streams = `${dataDirectory}/${STREAMS_DIRECTORY}`;
   for (const streamId of await idsIn(io, streams)) {
     const topics = `${streams}/${streamId}/topics`;
     for (const topicId of await idsIn(io, topics)) {

@@ -43,12 +43,12 @@ export class PartitionReader {
   }
 
   async offsetAt(timestampMicros: number, ceilingOffset: number): Promise<number | undefined> {
-    const { log, resident } = this.parts;
+    const { resident } = this.parts;
     // Times never fall along the log, so everything before the tail is at or before the tail's first.
     const offset =
       timestampMicros > resident.firstTimestampMicros
         ? resident.offsetAt(timestampMicros)
-        : await this.findTimestamp(log.locateTimestamp(timestampMicros), timestampMicros);
+        : await this.findTimestamp(timestampMicros);
     return offset !== undefined && offset <= ceilingOffset ? offset : undefined;
   }
 
@@ -61,21 +61,26 @@ export class PartitionReader {
           resident.offerTo(selection);
           break;
         }
-        const isCutOff = log.startOffset > wanted && !selection.isEmpty;
         const segment = log.locate(wanted);
-        if (segment === undefined || isCutOff) break;
-        const more = await this.readSegment(segment, selection);
-        if (!more || selection.nextOffset === wanted) break;
+        if (segment === undefined || (segment.startOffset > wanted && this.isCutOff(selection))) break;
+        const outcome = await this.readSegment(segment, selection);
+        if (outcome === "removed" && selection.isEmpty) selection.nextOffset = Math.max(wanted, log.startOffset);
+        else if (outcome !== "ended" || selection.nextOffset === wanted) break;
       }
     } catch (error) {
       // What precedes a fault is served; the next read meets the fault itself.
-      if (selection.isEmpty) throw this.asReadError(error);
+      if (selection.isEmpty) throw error;
     }
     return selection.result();
   }
 
-  /** Offers the records of one segment; true when it was read to its end and more is wanted. */
-  private readSegment(segment: Segment, selection: Selection): Promise<boolean> {
+  /** Retention took what comes next, so what was gathered can't be continued without a gap. */
+  private isCutOff(selection: Selection): boolean {
+    return !selection.isEmpty && this.parts.log.startOffset > selection.nextOffset;
+  }
+
+  /** Offers the records of one segment. */
+  private readSegment(segment: Segment, selection: Selection): Promise<Outcome> {
     const path = this.parts.log.pathOf(segment);
     const chunkBytes = Math.max(CHUNK_BYTES_MIN, Math.min(selection.bytesLeft + INDEX_INTERVAL_BYTES, CHUNK_BYTES));
     return this.walk(
@@ -91,11 +96,13 @@ export class PartitionReader {
     );
   }
 
-  private async findTimestamp(segment: Segment | undefined, timestampMicros: number): Promise<number | undefined> {
-    if (segment === undefined) return undefined;
+  private async findTimestamp(timestampMicros: number): Promise<number | undefined> {
     let found: number | undefined;
-    try {
-      await this.walk(
+    let outcome: Outcome = "removed";
+    while (outcome === "removed") {
+      const segment = this.parts.log.locateTimestamp(timestampMicros);
+      if (segment === undefined) return undefined;
+      outcome = await this.walk(
         segment,
         (index) => index.floorBeforeTimestamp(timestampMicros),
         CHUNK_BYTES_MIN,
@@ -104,19 +111,31 @@ export class PartitionReader {
           return found === undefined;
         },
       );
-    } catch (error) {
-      throw this.asReadError(error);
     }
     return found;
   }
 
-  /** Visits records from an index entry on, until told to stop (false) or at the end of the segment (true). */
+  /** Visits records from an index entry on. */
   private async walk(
     segment: Segment,
     entryOf: (index: SparseIndex) => number,
     chunkBytes: number,
     visit: (scanner: RecordScanner) => boolean,
-  ): Promise<boolean> {
+  ): Promise<Outcome> {
+    try {
+      return await this.walkIndexed(segment, entryOf, chunkBytes, visit);
+    } catch (error) {
+      if (!this.parts.log.holds(segment)) return "removed";
+      throw error instanceof IggyError ? error : new ReadFailed(this.parts.log.directory, asError(error));
+    }
+  }
+
+  private async walkIndexed(
+    segment: Segment,
+    entryOf: (index: SparseIndex) => number,
+    chunkBytes: number,
+    visit: (scanner: RecordScanner) => boolean,
+  ): Promise<Outcome> {
     const { files, indexes } = this.parts;
     const attempt = (index: SparseIndex): Promise<Walk> =>
       files.use(segment.startOffset, async (file) => {
@@ -128,7 +147,7 @@ export class PartitionReader {
     let outcome = await attempt(await indexes.of(segment));
     if (outcome === "misled") outcome = await attempt(await indexes.rebuild(segment));
     if (outcome === "misled") throw this.damage(segment, 0, "no record where the log says one begins");
-    return outcome === "ended";
+    return outcome;
   }
 
   private async walkFrom(
@@ -152,14 +171,12 @@ export class PartitionReader {
     }
   }
 
-  private asReadError(error: unknown): IggyError {
-    return error instanceof IggyError ? error : new ReadFailed(this.parts.log.directory, asError(error));
-  }
-
   private damage(segment: Segment, position: number, fault: string): DamagedBatch {
     return new DamagedBatch(this.parts.log.pathOf(segment), position, "batch", fault);
   }
 }
 
+/** `ended`: at the end of the segment. `stopped`: by the visitor. `removed`: retention took the segment meanwhile. */
+type Outcome = "ended" | "stopped" | "removed";
 /** `misled`: the place that the index named holds no such record. */
 type Walk = "ended" | "stopped" | "misled";

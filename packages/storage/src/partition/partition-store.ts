@@ -24,7 +24,7 @@ import type { SegmentLog } from "./segment-log.js";
 import type { SyncDebt } from "./sync-debt.js";
 
 /** Operations above a checkpoint: bounds what recovery reads and replays. A checkpoint is due at half of it. */
-const REPLAY_OPS_MAX = 65_536;
+const REPLAY_OPS_MAX = 131_072;
 /** Bytes of batches above a checkpoint at which the next is due: recovery hashes them all. */
 const REPLAY_BYTES_DUE = 1024 * 1024 * 1024;
 /** Segments removed in one go. */

@@ -115,9 +115,9 @@ export class SegmentLog {
     ];
   }
 
-  /** The segment after this one. */
-  after(segment: SegmentFacts): Segment | undefined {
-    return this.segments[this.firstWhere((other) => other.startOffset > segment.startOffset)];
+  /** Whether a segment is still a part of the log. */
+  holds(segment: Segment): boolean {
+    return this.segments[this.firstWhere((other) => other.startOffset >= segment.startOffset)] === segment;
   }
 
   /**

@@ -2,6 +2,9 @@ import { withFile } from "../io/files.js";
 import type { Io, IoFile } from "../io/io.js";
 import { isMissing } from "../io/os-error.js";
 
+/** Syncs that run at once: each holds a descriptor, and a thread for long. */
+const BARRIERS_MAX = 8;
+
 /** What was written and not yet forced to stable storage. */
 export class SyncDebt {
   private readonly io: Io;
@@ -41,7 +44,10 @@ export class SyncDebt {
 
   /** Syncs everything. `opened` gives the handle of a file that is open anyway; a file removed meanwhile owes nothing. */
   async settle(opened: (path: string) => IoFile | undefined): Promise<void> {
-    await Promise.all([...this.files].map((path) => this.syncFile(path, opened(path))));
+    const files = [...this.files];
+    for (let at = 0; at < files.length; at += BARRIERS_MAX) {
+      await Promise.all(files.slice(at, at + BARRIERS_MAX).map((path) => this.syncFile(path, opened(path))));
+    }
     await Promise.all([...this.directories].map((path) => this.io.syncDirectory(path)));
     this.files.clear();
     this.directories.clear();

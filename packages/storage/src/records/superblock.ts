@@ -1,7 +1,7 @@
 import { xxh3_64 } from "@iggy/protocol";
 import { getU128, getU64, setU128, setU64, viewOf } from "../bytes.js";
 import { DamagedFile } from "../errors.js";
-import { readFile, replaceFile } from "../io/files.js";
+import { putFile, readFile, replaceFile } from "../io/files.js";
 import type { Io } from "../io/io.js";
 
 /**
@@ -82,10 +82,10 @@ export class Superblock {
     return newest === undefined ? undefined : new Superblock(io, directory, newest);
   }
 
+  /** Writes the first state; its name still needs a sync of the directory. */
   static async create(io: Io, directory: string, state: SuperblockState): Promise<Superblock> {
-    const superblock = new Superblock(io, directory, { sequence: 0, state });
-    await superblock.update((initial) => initial);
-    return superblock;
+    await putFile(io, directory, SLOTS[0], [encode(1, state)]);
+    return new Superblock(io, directory, { sequence: 1, state });
   }
 
   /** What stable storage holds. */
