@@ -205,6 +205,8 @@ function execute(program, words, home, input = "") {
     child.once("close", (status, signal) => {
       resolve({ status: status ?? signal, stdout, stderr, elapsedMs: Date.now() - started });
     });
+    // A command may end without reading what it was given.
+    child.stdin.on("error", () => undefined);
     child.stdin.end(input);
   });
 }
