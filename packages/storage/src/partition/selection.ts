@@ -39,6 +39,10 @@ export class Selection {
     return this.countLeft <= 0 || this.nextOffset > this.ceilingOffset;
   }
 
+  get messagesLeft(): number {
+    return Math.min(this.countLeft, this.ceilingOffset - this.nextOffset + 1);
+  }
+
   get bytesLeft(): number {
     return this.maxBytes - this.bytes;
   }
