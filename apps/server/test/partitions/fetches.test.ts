@@ -1,4 +1,5 @@
 import { ErrorCode } from "@iggy/protocol";
+import { MemoryIo } from "@iggy/storage";
 import type { PartitionAddress } from "../../src/partitions/index.js";
 import { describe, expect, it } from "vitest";
 import { TestCatalog } from "./catalog.js";
@@ -20,20 +21,24 @@ const at = (partitionId: number): PartitionAddress => ({ ...partition, partition
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
 /** A topic of four partitions with ten messages of 100 bytes in each of the given ones. */
-async function topic(filled: readonly number[], limits = {}): Promise<TestNode> {
+async function topic(filled: readonly number[], limits = {}, io = new MemoryIo()): Promise<TestNode> {
   const catalog = new TestCatalog();
   for (const partitionId of range(0, 4)) catalog.put(at(partitionId), incarnation);
-  const node = await TestNode.start({ catalog, limits });
+  const node = await TestNode.start({ catalog, limits, io });
   for (const id of filled) await node.send({ count: 10, payloadBytes: 52 }, {}, at(id)).answered;
   return node;
 }
 
 const targets = (...ids: number[]) => ids.map((partitionId) => ({ partitionId }));
-const stored = async (node: TestNode, partitionId: number) => {
+const storedNow = (node: TestNode, partitionId: number) => {
   const request = node.request();
   node.plane.getOffset(request, { address: at(partitionId), consumer: { kind: "consumer", id: 9 } });
-  const answer = await request.answered;
-  return answer.kind === "ok" && answer.body.length === 20 ? answer.body[12] : undefined;
+  const { answer } = request;
+  return answer?.kind === "ok" && answer.body.length === 20 ? answer.body[12] : undefined;
+};
+const stored = async (node: TestNode, partitionId: number) => {
+  await settle();
+  return storedNow(node, partitionId);
 };
 
 describe("a fetch", () => {
@@ -246,6 +251,29 @@ describe("a fetch that waits", () => {
     cancelled.cancel();
     expect(codeOf(await cancelled.answered)).toBe(ErrorCode.TransientNotAccepted);
     expect([await stored(node, 0), await stored(node, 1)]).toEqual([undefined, undefined]);
+  });
+
+  it("whose wait ends while it reads goes on reading, and loses nothing that it stored", async () => {
+    // The disk stands still from the moment at which the first partition is read and stored.
+    let isHeld = (): boolean => false;
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const io = new MemoryIo({ latency: () => (isHeld() ? held : Promise.resolve()) });
+    const node = await topic([0], { residentBytesMax: 1, pollCompletionCapacity: 1 }, io);
+    const readers = targets(0, 1).map((target) => ({ ...target, strategy: next }));
+    const fetch = node.fetch(readers, { autoCommit: true, wait: { waitMicros: second, minCount: 11 } });
+    await settle();
+    await node.send({ count: 1 }, {}, at(1)).answered;
+    isHeld = () => storedNow(node, 0) !== undefined;
+    await settle();
+    expect([isHeld(), fetch.answer]).toEqual([true, undefined]);
+    await node.clock.advance(1_000);
+    release();
+    expect(fetched(await fetch.answered)).toMatchObject([
+      { status: 0, offsets: range(0, 10) },
+      { status: 0, offsets: [0] },
+    ]);
+    expect([await stored(node, 0), await stored(node, 1)]).toEqual([9, 0]);
   });
 
   it("reads no partition after its time", async () => {

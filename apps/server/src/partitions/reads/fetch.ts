@@ -107,7 +107,7 @@ export class Fetch {
     else {
       // Fewer messages than wanted are there; they may fill the reply all the same.
       void this.measure(open).then((bytes) => {
-        if (this.isAnswered) return;
+        if (this.isAnswered || this.isServing) return;
         // What came in meanwhile is not measured.
         if (availableIn(open) !== available) this.proceed();
         else if (bytes >= this.maxBytes) void this.serve();
@@ -181,6 +181,8 @@ export class Fetch {
 
   private async serve(): Promise<void> {
     this.isServing = true;
+    // Nothing may start a second reading, or the two would store each other's offsets.
+    this.stopWaiting();
     const sections: FetchSectionHead[] = [];
     const pieces: Uint8Array[] = [];
     let countLeft = this.command.count;
@@ -276,8 +278,12 @@ export class Fetch {
 
   private finish(): void {
     this.isAnswered = true;
-    this.unwatch();
     this.installWait?.cancel();
+    this.stopWaiting();
+  }
+
+  private stopWaiting(): void {
+    this.unwatch();
     this.place?.leave();
   }
 
