@@ -23,7 +23,7 @@ describe("a full disk", () => {
       expect(rejection!.fromOp).toBe(2);
       expect(rejection!.error).toBeInstanceOf(WriteFailed);
       expect(rejection!.error).toMatchObject({ outOfSpace: true });
-      partition.nextOffset = 1;
+      expect(partition.nextOffset).toBe(1);
       expect(await partition.texts()).toEqual(["kept"]);
       stop();
       await partition.send(["after"]);
@@ -46,7 +46,7 @@ describe("a full disk", () => {
       await partition.settled(partition.op);
       const kept = partition.journaledOp;
       io.capacityBytes = Infinity;
-      partition.nextOffset = kept;
+      expect(partition.nextOffset).toBe(kept);
       const expected = ["kept", "maybe 0", "maybe 1", "maybe 2", "maybe 3"].slice(0, kept);
       expect(await partition.texts()).toEqual(expected);
       expect(kept === 5 || partition.rejections.length === 1).toBe(true);

@@ -65,6 +65,8 @@ export class TestPartition {
   readonly failures: Error[] = [];
   clockMicros = 1_000_000;
   private waiters: (() => void)[] = [];
+  /** Where the log stood behind each op that was queued. */
+  private readonly past = new Map<number, { nextOffset: number; identity: bigint }>();
 
   static async open(io: Io, settings: Settings = {}): Promise<TestPartition> {
     const partition = new TestPartition();
@@ -92,6 +94,7 @@ export class TestPartition {
       onRejected: (fromOp, error) => {
         partition.rejections.push({ fromOp, error });
         partition.op = fromOp - 1;
+        Object.assign(partition, partition.past.get(partition.op));
         partition.wake();
       },
       onFailed: (error) => {
@@ -110,6 +113,7 @@ export class TestPartition {
     partition.store.commit(partition.op);
     partition.nextOffset = recovered.nextOffset;
     partition.clockMicros = Math.max(partition.clockMicros, recovered.lastTimestampMicros);
+    partition.remember();
     return partition;
   }
 
@@ -120,12 +124,15 @@ export class TestPartition {
     stampBatch(record, 0, { partitionId: ID.partitionId, baseOffset: this.nextOffset, baseTimestamp: timestampMicros });
     const op = this.put(Operation.SendMessages, record, "batch", timestampMicros, durable);
     if (op !== undefined) this.nextOffset += payloads.length;
+    this.remember();
     return op;
   }
 
   /** Queues an operation that is no batch. */
   queueOperation(body: Uint8Array, durable = false): number | undefined {
-    return this.put(Operation.StoreConsumerOffset, body, "operation", (this.clockMicros += 10), durable);
+    const op = this.put(Operation.StoreConsumerOffset, body, "operation", (this.clockMicros += 10), durable);
+    this.remember();
+    return op;
   }
 
   async send(payloads: readonly (string | Uint8Array)[], durable = false): Promise<number> {
@@ -187,6 +194,11 @@ export class TestPartition {
     this.op = op;
     this.identity = storedChecksum(header);
     return op;
+  }
+
+  private remember(): void {
+    const { nextOffset, identity } = this;
+    this.past.set(this.op, { nextOffset, identity });
   }
 
   private wake(): void {

@@ -89,6 +89,22 @@ describe("what a start finds", () => {
     expect(io.tree(JOURNAL)).toEqual([]);
   });
 
+  it("an older incarnation whose deletion was cut off is never taken for the new one", async () => {
+    for (const end of ["kill", "power"] as const) {
+      for (let mutation = 1; mutation < 30; mutation++) {
+        let io = await memoryDisk();
+        await served(io);
+        io.haltAt(mutation);
+        await TestPartition.open(io, { incarnation: 8 }).catch(() => undefined);
+        io = end === "kill" ? io.kill() : io.losePower();
+        const partition = await TestPartition.open(io, { incarnation: 8 });
+        expect(await partition.texts()).toEqual([]);
+        expect(partition.nextOffset === 0 || partition.nextOffset === 1000).toBe(true);
+        expect(partition.warnings.filter((warning) => warning.includes("adopting"))).toEqual([]);
+      }
+    }
+  });
+
   it("a newer incarnation than metadata knows is left alone", async () => {
     const io = await memoryDisk();
     await served(io);
@@ -225,6 +241,18 @@ describe("removal", () => {
     expect(await storedPartitions(io, DATA)).toEqual([]);
     await removePartition(io, DATA, ID);
     await served(io, 9);
+  });
+
+  it("that is cut off leaves nothing that a new incarnation could take for its own", async () => {
+    for (let mutation = 1; mutation < 20; mutation++) {
+      let io = await memoryDisk();
+      await served(io);
+      io.haltAt(mutation);
+      await removePartition(io, DATA, ID).catch(() => undefined);
+      io = mutation % 2 === 0 ? io.kill() : io.losePower();
+      const partition = await TestPartition.open(io, { incarnation: 8 });
+      expect(await partition.texts()).toEqual([]);
+    }
   });
 
   it("leaves the neighbours", async () => {

@@ -58,7 +58,7 @@ describe("stored offsets", () => {
     await store.storeOffset("consumer", 2, 50, false);
     const stop = io.fail({ operation: "write", path: (path) => path.startsWith(CONSUMERS), code: "ENOSPC" });
     const flushed = store.flush();
-    await expect(flushed).rejects.toMatchObject({ code: "ENOSPC" });
+    await expect(flushed).rejects.toMatchObject({ outOfSpace: true });
     await store.storeOffset("consumer", 1, 6, false);
     stop();
     await store.flush();

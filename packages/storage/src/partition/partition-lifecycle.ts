@@ -76,12 +76,13 @@ async function initialise(
 ): Promise<Admission> {
   const { incarnation } = options;
   const names = (await clearLeftovers(io, directory)) ?? [];
-  if (names.length > 0 && !names.includes(CREATION_RECORD)) await adopt(io, directory, options);
   const found = await findParts(io, directory, incarnation);
   const hasHistory = found.hasEntries || (await holdsMessages(io, directory, names));
   if (hasHistory && (found.superblock === undefined || found.journalFiles === 0)) {
     throw new PartitionFenced("missing-history", directory, "holds operations but no whole log");
   }
+  const isOurs = names.includes(CREATION_RECORD);
+  if (hasHistory && !isOurs) await adopt(io, directory, options);
   const journalDirectory = `${directory}/${journalDirectoryName(incarnation)}`;
   const creation = [sealIncarnation(RecordKind.creation, incarnation)];
   const outside = initialisationDirectory(dataDirectory, options);
@@ -92,7 +93,7 @@ async function initialise(
   await io.makeDirectory(journalDirectory);
   const [superblock] = await Promise.all([
     found.superblock ?? createSuperblock(io, directory, options),
-    names.includes(CREATION_RECORD) ? undefined : putFile(io, directory, CREATION_RECORD, creation),
+    isOurs || hasHistory ? undefined : putFile(io, directory, CREATION_RECORD, creation),
     numbersOf(names, LOG_SUFFIX).length > 0 ? undefined : createEmpty(io, `${directory}/${numbered(0, LOG_SUFFIX)}`),
     found.journalFiles > 0 ? undefined : createJournal(io, journalDirectory, options),
   ]);

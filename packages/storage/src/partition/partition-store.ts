@@ -150,7 +150,11 @@ export class FilePartitionStore implements PartitionStore {
     return this.inOrder(() => this.writer.exclusive(() => this.truncate(op)));
   }
 
-  async deleteSegmentsThrough(offset: number, most = DELETE_MOST): Promise<number> {
+  deleteSegmentsThrough(offset: number, most = DELETE_MOST): Promise<number> {
+    return this.typed(this.deleteOldest(offset, most));
+  }
+
+  private async deleteOldest(offset: number, most: number): Promise<number> {
     const { log, io, directory } = this.parts;
     const ending = log.sealed.filter((segment) => segment.endOffset <= offset).length;
     const free = log.segments.findIndex((segment) => segment.lastOp > this.checkpointOp);
@@ -175,32 +179,26 @@ export class FilePartitionStore implements PartitionStore {
 
   checkpoint(op: number, checksum: bigint, state: Uint8Array): Promise<void> {
     if (op > this.committedOp) throw new RangeError(`op ${op} is not committed, so no checkpoint can cover it`);
-    return this.inOrder(async () => {
-      try {
-        await this.takeCheckpoint(op, checksum, state);
-      } catch (error) {
-        throw WriteFailed.of(this.parts.directory, error);
-      }
-    });
+    return this.typed(this.inOrder(() => this.takeCheckpoint(op, checksum, state)));
   }
 
   storeOffset(kind: OffsetKind, id: number, offset: number, durable: boolean): Promise<void> {
-    return this.parts.offsets.change(kind, id, offset, durable);
+    return this.typed(this.parts.offsets.change(kind, id, offset, durable));
   }
 
   deleteOffset(kind: OffsetKind, id: number, durable: boolean): Promise<void> {
-    return this.parts.offsets.change(kind, id, undefined, durable);
+    return this.typed(this.parts.offsets.change(kind, id, undefined, durable));
   }
 
   async flush(): Promise<void> {
     this.writer.checkUsable();
-    await this.writer.afterQueued(() => this.settle());
+    await this.typed(this.writer.afterQueued(() => this.settle()));
   }
 
   close(): Promise<void> {
     return (this.closing ??= (async () => {
       await this.lifecycle;
-      await this.writer.afterQueued(() => this.shutDown());
+      await this.typed(this.writer.afterQueued(() => this.shutDown()));
     })());
   }
 
@@ -296,6 +294,15 @@ export class FilePartitionStore implements PartitionStore {
   private facts(): Partial<SuperblockState> {
     const { nextOffset, syncedOp } = this.writer;
     return { commitMax: this.committedOp, nextOffset, syncedOp, bootId: this.parts.bootId };
+  }
+
+  /** Gives what the operating system refused its typed name. */
+  private async typed<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw WriteFailed.of(this.parts.directory, error);
+    }
   }
 
   private inOrder(work: () => Promise<void>): Promise<void> {
