@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import {
   configVariables,
   parseArguments,
@@ -15,7 +16,17 @@ import { SERVER_VERSION } from "./version.js";
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
+/**
+ * Received batches live outside the JavaScript heap, and each 64 MB of them start a collection. Of a heap this small
+ * (about 15 MB) one short pause costs less than marking in steps: half the CPU of a publish, measured with 4 producers
+ * of 250 x 1000 bytes.
+ */
+function tuneCollector(): void {
+  setFlagsFromString("--no-incremental-marking");
+}
+
 async function run(runArguments: RunArguments): Promise<void> {
+  tuneCollector();
   const logging = new Logging(stdoutConsole(process.stdout, { NO_COLOR: process.env["NO_COLOR"] ?? "" }));
   const machine = thisMachine(process.env);
   const environment = withEnvFile(process.env, machine.workingDirectory, (path) => machine.readText(path));
