@@ -83,6 +83,22 @@ describe("a fetch", () => {
     ]);
   });
 
+  it("reads no partition that the rest of its budget is too small for", async () => {
+    const node = await topic([0, 1, 2, 3], { residentBytesMax: 1 });
+    // Ten messages of 100 bytes and a header: the first partition leaves room for none, or for less than the second has.
+    for (const maxBytes of [1_300, 1_600]) {
+      const heal = node.disk.fail({ operation: "read", path: (path) => /partitions\/[23]\//.test(path), code: "EIO" });
+      const sections = fetched(await node.fetch(targets(0, 1, 2, 3), { wait: { maxBytes } }).answered);
+      expect(sections.map(({ status, offsets }) => [status, offsets.length])).toEqual([
+        [0, 10],
+        [0, 0],
+        [0, 0],
+        [0, 0],
+      ]);
+      heal();
+    }
+  });
+
   it("gives a first message above the limits alone, and names the size of later ones", async () => {
     const node = await topic([]);
     for (const id of [0, 1]) await node.send({ count: 2, payloadBytes: 2000 }, {}, at(id)).answered;
@@ -253,6 +269,26 @@ describe("a fetch that waits", () => {
     expect([await stored(node, 0), await stored(node, 1)]).toEqual([undefined, undefined]);
   });
 
+  it("gives nothing of a partition that was handed over while another one was read", async () => {
+    const node = await topic([0, 1]);
+    await node.own(alice, 50);
+    node.catalog.decide(at(1), { groupId: group.id, ...alice, generation: 50, revoking: false });
+    node.plane.reconcile(partition);
+    await node.plane.settled();
+    const cold = await node.restarted();
+    await cold.send({ count: 1 }, {}, at(1)).answered;
+    const ends = [
+      { partitionId: 0, strategy: offsetAt(0) },
+      { partitionId: 1, strategy: offsetAt(10) },
+    ];
+    const fetch = cold.fetch(ends, { consumer: group }, alice);
+    cold.catalog.decide(at(1), { groupId: group.id, ...alice, generation: 50, revoking: true });
+    expect(fetched(await fetch.answered)).toMatchObject([
+      { status: 0, offsets: range(0, 10) },
+      { status: ErrorCode.ConsumerGroupPartitionNotOwned, offsets: [] },
+    ]);
+  });
+
   it("whose wait ends while it reads goes on reading, and loses nothing that it stored", async () => {
     // The disk stands still from the moment at which the first partition is read and stored.
     let isHeld = (): boolean => false;
@@ -274,6 +310,52 @@ describe("a fetch that waits", () => {
       { status: 0, offsets: [0] },
     ]);
     expect([await stored(node, 0), await stored(node, 1)]).toEqual([9, 0]);
+  });
+
+  it("counts what comes while it waits, and reads nothing again for it", async () => {
+    const node = await topic([0, 1], { residentBytesMax: 1 });
+    const fetch = node.fetch(targets(0, 1, 2), { wait: { ...wait, minCount: 25, maxBytes: 100_000 } });
+    await settle();
+    const heal = node.disk.fail({ operation: "read", code: "EIO" });
+    for (let i = 0; i < 4; i++) await node.send({ count: 1 }, {}, at(i % 3)).answered;
+    await settle();
+    expect(node.logged.filter(({ message }) => message === "a read failed")).toEqual([]);
+    heal();
+    await node.send({ count: 1 }, {}, at(2)).answered;
+    expect(fetched(await fetch.answered).map(({ offsets }) => offsets.length)).toEqual([12, 11, 2]);
+  });
+
+  it("is woken when what comes fills the reply beside what was there", async () => {
+    const node = await topic([0], { residentBytesMax: 1 });
+    const fetch = node.fetch(targets(0, 1), { wait: { ...wait, minCount: 100, maxBytes: 2_500 } });
+    await settle();
+    await node.send({ count: 1, payloadBytes: 500 }, {}, at(1)).answered;
+    await settle();
+    expect(fetch.answer).toBeUndefined();
+    await node.send({ count: 1, payloadBytes: 500 }, {}, at(1)).answered;
+    expect(fetched(await fetch.answered).map(({ offsets }) => offsets.length)).toEqual([10, 1]);
+  });
+
+  it("from offsets that are not there yet is woken by the first message that it can give", async () => {
+    const node = await topic([]);
+    const ahead = [
+      { partitionId: 0, strategy: offsetAt(3) },
+      { partitionId: 1, strategy: offsetAt(9) },
+    ];
+    const fetch = node.fetch(ahead, { wait: { ...wait, maxBytes: 400 } });
+    await node.send({ count: 3 }, {}, at(0)).answered;
+    await settle();
+    expect(fetch.answer).toBeUndefined();
+    await node.send({ count: 1 }, {}, at(0)).answered;
+    expect(fetched(await fetch.answered).map(({ offsets }) => offsets)).toEqual([[3], []]);
+  });
+
+  it("hears of a lost partition also while it measures what is there", async () => {
+    const node = await topic([0], { residentBytesMax: 1 });
+    const fetch = node.fetch(targets(0, 1), { wait: { ...wait, minCount: 50 } });
+    node.catalog.drop(at(1));
+    node.plane.reconcile(partition);
+    expect(fetched(await fetch.answered).map(({ status }) => status)).toEqual([0, 87]);
   });
 
   it("reads no partition after its time", async () => {

@@ -5,6 +5,12 @@ import type { FetchTarget, OffsetKey } from "../commands.js";
 import type { PartitionGroup } from "../group.js";
 import type { FetchSectionHead, ServedContext } from "./reply-heads.js";
 
+/** Messages and bytes that a partition got. */
+export interface Growth {
+  readonly messages: number;
+  readonly bytes: number;
+}
+
 /** One partition of a fetch, resolved: where it starts, and under which owner. */
 export class OpenTarget {
   readonly group: PartitionGroup;
@@ -16,6 +22,8 @@ export class OpenTarget {
   private readonly generation: number;
   private readonly startedBehind: { readonly offset: number | undefined } | undefined;
   private watch: Watch<() => void> | undefined;
+  /** Bytes that a read measured behind the start, and the byte sum of the partition before it. */
+  private measured: { readonly bytes: number; readonly sum: number };
 
   constructor(group: PartitionGroup, target: FetchTarget, consumer: OffsetKey, generation: number, count: number) {
     const { machine } = group;
@@ -29,6 +37,7 @@ export class OpenTarget {
     // The decoder lets a fetch start at an offset or behind the stored one only, both of which give an offset.
     this.startOffset = start.kind === "offset" ? start.offset : machine.nextOffset;
     this.startedBehind = target.strategy.kind === "next" ? { offset: storedOffset } : undefined;
+    this.measured = { bytes: 0, sum: group.bytesSum };
   }
 
   get partitionId(): number {
@@ -38,6 +47,19 @@ export class OpenTarget {
   /** Messages that wait behind the start. */
   get available(): number {
     return Math.max(0, this.group.machine.nextOffset - this.group.firstKept(this.startOffset));
+  }
+
+  /** Bytes behind the start: what was measured, and what came since. */
+  get bytesHeld(): number {
+    const { bytesSum } = this.group;
+    // What came lies before the start.
+    if (this.available === 0) this.measured = { bytes: 0, sum: bytesSum };
+    return this.measured.bytes + bytesSum - this.measured.sum;
+  }
+
+  /** Takes what a read gave that began at a byte sum; whatever came during the read counts twice at most. */
+  measure(bytes: number, sum: number): void {
+    this.measured = { bytes, sum };
   }
 
   /** 0, or why this partition must not be read any more. */
@@ -76,13 +98,15 @@ export class OpenTarget {
     };
   }
 
-  /** Calls back when the partition grew by some messages or bytes, or when its readers must look again. */
-  watchGrowth(messages: number, bytes: number, wake: () => void): void {
+  /** Calls back with what came when the partition grew by so much, or when its readers must look again. */
+  watchGrowth({ messages, bytes }: Growth, wake: (growth: Growth) => void): void {
     const { machine, bytesSum, watches } = this.group;
-    const wakeOffset = Math.max(machine.nextOffset, this.startOffset) + messages;
-    this.watch = watches.add(wakeOffset, bytesSum + bytes, () => {
+    const { available, startOffset } = this;
+    const isAhead = startOffset > machine.nextOffset;
+    const wakeOffset = isAhead ? startOffset + 1 : machine.nextOffset + messages;
+    this.watch = watches.add(wakeOffset, isAhead ? Infinity : bytesSum + bytes, () => {
       this.watch = undefined;
-      wake();
+      wake({ messages: Math.max(0, this.available - available), bytes: this.group.bytesSum - bytesSum });
     });
   }
 

@@ -1,4 +1,4 @@
-import { ErrorCode, FETCH_REPLY_MARGIN_MICROS } from "@iggy/protocol";
+import { BATCH_HEADER_SIZE, ErrorCode, FETCH_REPLY_MARGIN_MICROS, MESSAGE_HEADER_SIZE } from "@iggy/protocol";
 import type { ReadResult } from "@iggy/storage";
 import type { ClientRequest } from "../../request.js";
 import type { FetchCommand, FetchTarget } from "../commands.js";
@@ -6,12 +6,18 @@ import type { PartitionGroup } from "../group.js";
 import type { InstallWait } from "./install-waits.js";
 import { fetchReplyHead, type FetchSectionHead } from "./reply-heads.js";
 import type { PartitionShard } from "../shard.js";
-import { OpenTarget } from "./fetch-target.js";
+import { type Growth, OpenTarget } from "./fetch-target.js";
 import { ParkingPlace } from "./parked.js";
 import { readFailureCode } from "./read-failure.js";
 
+/** The smallest record: one empty message. */
+const RECORD_BYTES_MIN = BATCH_HEADER_SIZE + MESSAGE_HEADER_SIZE;
+
 /** A partition of the request: open to be read, or refused with a code. */
 type Part = OpenTarget | { readonly partitionId: number; readonly code: number };
+
+/** What a partition gives, or the code of its section. */
+type Reading = ReadResult | number;
 
 /** Finds the partition of a target, or the code that its section carries. */
 export type TargetLookup = (target: FetchTarget) => PartitionGroup | number;
@@ -32,6 +38,8 @@ export class Fetch {
   private isWaitOver: boolean;
   private isAnswered = false;
   private isServing = false;
+  /** The bytes that were there are known; what comes is counted. */
+  private isMeasured = false;
   private isCancelled = false;
   private isCancellable = false;
   private hasStored = false;
@@ -100,38 +108,44 @@ export class Fetch {
   /** Serves when there is enough, when a partition failed or when the wait is over; else waits on. */
   private proceed(): void {
     const open = this.open;
-    const available = availableIn(open);
-    const { minCount } = this.command.wait;
-    if (this.isWaitOver || available >= minCount || open.length < this.parts.length) void this.serve();
-    else if (available === 0) this.park(open, minCount, this.maxBytes);
+    const available = sumOf(open, (target) => target.available);
+    const missing = {
+      messages: this.command.wait.minCount - available,
+      bytes: this.maxBytes - sumOf(open, (target) => target.bytesHeld),
+    };
+    const isEnough = missing.messages <= 0 || missing.bytes <= 0;
+    if (this.isWaitOver || isEnough || open.length < this.parts.length) void this.serve();
+    else if (this.isMeasured || available === 0) this.park(open, missing);
     else {
       // Fewer messages than wanted are there; they may fill the reply all the same.
-      void this.measure(open).then((bytes) => {
-        if (this.isAnswered || this.isServing) return;
-        // What came in meanwhile is not measured.
-        if (availableIn(open) !== available) this.proceed();
-        else if (bytes >= this.maxBytes) void this.serve();
-        else this.park(open, minCount - available, this.maxBytes - bytes);
+      void this.measure(open).then((isFull) => {
+        if (this.isAnswered) return;
+        this.isMeasured = true;
+        // Full is as good as over.
+        this.isWaitOver ||= isFull;
+        this.look();
       });
     }
   }
 
-  /** Bytes that a reply would take now, or its whole budget when a partition has more than fits. */
-  private async measure(open: readonly OpenTarget[]): Promise<number> {
+  /** Reads what is there once, to know its bytes. True when the reply is full, or a partition has more than it may give. */
+  private async measure(open: readonly OpenTarget[]): Promise<boolean> {
     let bytes = 0;
     for (const target of open) {
       if (target.available === 0) continue;
-      const end = target.group.machine.nextOffset;
-      const limit = Math.min(target.maxBytes, this.maxBytes - bytes);
-      const result = await this.read(target, this.command.count, limit);
+      const { machine, bytesSum } = target.group;
+      const end = machine.nextOffset;
+      const result = await this.read(target, this.command.count, Math.min(target.maxBytes, this.maxBytes - bytes));
       if (typeof result === "number") continue;
+      target.measure(result.bytes, bytesSum);
       bytes += result.bytes;
-      if (bytes >= this.maxBytes || (result.lastOffset ?? end) < end - 1) return this.maxBytes;
+      if (bytes >= this.maxBytes || (result.lastOffset ?? end) < end - 1) return true;
     }
-    return bytes;
+    return false;
   }
 
-  private park(open: readonly OpenTarget[], missingMessages: number, missingBytes: number): void {
+  private park(open: readonly OpenTarget[], missing: Growth): void {
+    this.isMeasured = true;
     this.place ??= ParkingPlace.take(this.shard, this.request.client, this.waitUntilMillis, () => {
       this.isWaitOver = true;
       this.look();
@@ -141,14 +155,30 @@ export class Fetch {
       return;
     }
     this.makeCancellable();
-    // While no partition grew by its share of what is missing, all together did not grow by the whole.
-    const messages = Math.max(1, Math.ceil(missingMessages / open.length));
-    const bytes = Math.max(1, Math.ceil(missingBytes / open.length));
-    for (const target of open) {
-      target.watchGrowth(messages, bytes, () => {
-        this.look();
+    this.watchGrowth(open, missing);
+  }
+
+  /**
+   * Watches each partition for its share of half of what is missing, and counts what it is told. So a message costs a
+   * look at its own partition, and one at all of them only when the missing part may have halved.
+   */
+  private watchGrowth(open: readonly OpenTarget[], missing: Growth): void {
+    const share = {
+      messages: Math.ceil(missing.messages / (2 * open.length)),
+      bytes: Math.ceil(missing.bytes / (2 * open.length)),
+    };
+    // Each partition may have grown by almost its share without a word.
+    let messagesLeft = missing.messages - open.length * (share.messages - 1);
+    let bytesLeft = missing.bytes - open.length * (share.bytes - 1);
+    const watch = (target: OpenTarget): void => {
+      target.watchGrowth(share, (growth) => {
+        messagesLeft -= growth.messages;
+        bytesLeft -= growth.bytes;
+        if (messagesLeft <= 0 || bytesLeft <= 0 || target.recheck(this.request) !== 0) this.look();
+        else watch(target);
       });
-    }
+    };
+    for (const target of open) watch(target);
   }
 
   /** Woken by growth, by the end of the wait, or because fences may have changed. */
@@ -187,6 +217,7 @@ export class Fetch {
     const pieces: Uint8Array[] = [];
     let countLeft = this.command.count;
     let bytes = 0;
+    let isFull = false;
     for (const part of this.parts) {
       if (!(part instanceof OpenTarget)) {
         sections.push(part);
@@ -195,8 +226,10 @@ export class Fetch {
       if (this.shard.waits.nowMillis > this.readByMillis) break;
       const { currentOffset } = part.group.machine;
       const budget = Math.min(part.maxBytes, this.maxBytes - bytes);
-      const pending = budget <= 0 ? empty : this.read(part, countLeft, budget);
-      let result = pending instanceof Promise ? await pending : pending;
+      // What no message fits into is not worth a read; nor is the rest once a message did not fit.
+      isFull ||= this.maxBytes - bytes < RECORD_BYTES_MIN;
+      const pending: Reading | Promise<Reading> = isFull ? empty : this.read(part, countLeft, budget);
+      let result: Reading = pending instanceof Promise ? await pending : pending;
       if (this.isAnswered) return;
       if (pending instanceof Promise) {
         const lost = this.recheckCaller();
@@ -204,13 +237,15 @@ export class Fetch {
           this.deny(lost);
           return;
         }
-        const code = part.recheck(this.request);
-        if (code !== 0) result = code;
-        else if (this.isCancelled && !this.hasStored) break;
+        if (this.isCancelled && !this.hasStored) break;
       }
+      // Much may have happened since the reading of another partition began.
+      const code = part.recheck(this.request);
+      if (code !== 0) result = code;
       if (typeof result !== "number" && result.bytes > budget && bytes > 0) {
         // A single message above the limit goes out only alone in its reply.
-        result = result.bytes > part.maxBytes ? ErrorCode.InvalidSizeBytes : empty;
+        isFull = result.bytes <= part.maxBytes;
+        result = isFull ? empty : ErrorCode.InvalidSizeBytes;
       }
       if (typeof result !== "number") result = this.commit(part, result);
       if (typeof result === "number") {
@@ -227,7 +262,7 @@ export class Fetch {
   }
 
   /** Stores the offset of what was read, when the fetch commits; a refused store gives nothing of the partition. */
-  private commit(part: OpenTarget, result: ReadResult): ReadResult | number {
+  private commit(part: OpenTarget, result: ReadResult): Reading {
     const { lastOffset } = result;
     if (lastOffset === undefined) return result;
     if (this.command.autoCommit) {
@@ -239,12 +274,7 @@ export class Fetch {
     return result;
   }
 
-  /** Messages, or the code of the section. */
-  private read(
-    target: OpenTarget,
-    count: number,
-    maxBytes: number,
-  ): ReadResult | number | Promise<ReadResult | number> {
+  private read(target: OpenTarget, count: number, maxBytes: number): Reading | Promise<Reading> {
     const result = target.group.read(target.startOffset, count, maxBytes);
     if (result === undefined) return ErrorCode.TransientNotAccepted;
     if (!(result instanceof Promise)) return result;
@@ -292,8 +322,8 @@ export class Fetch {
   }
 }
 
-const availableIn = (targets: readonly OpenTarget[]): number =>
-  targets.reduce((sum, target) => sum + target.available, 0);
+const sumOf = (targets: readonly OpenTarget[], figure: (target: OpenTarget) => number): number =>
+  targets.reduce((sum, target) => sum + figure(target), 0);
 
 const empty: ReadResult = {
   pieces: [],
