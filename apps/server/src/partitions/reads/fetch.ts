@@ -45,6 +45,7 @@ export class Fetch {
   private hasStored = false;
   private place: ParkingPlace | undefined;
   private installWait: InstallWait | undefined;
+  private isInstallOverdue = false;
 
   constructor(shard: PartitionShard, request: ClientRequest, command: FetchCommand) {
     const { limits } = shard.environment;
@@ -83,18 +84,16 @@ export class Fetch {
     this.proceed();
   }
 
-  /** Starts over once the owner is installed; a partition whose owner never comes is refused with 58. */
+  /** Starts over once the owner is installed; partitions whose owner does not come in time are refused with 58. */
   private awaitInstall(group: PartitionGroup, lookup: TargetLookup): boolean {
+    if (this.isInstallOverdue) return false;
     const retry = (): void => {
       this.installWait = undefined;
       this.start(lookup);
     };
     const giveUp = (): void => {
-      this.installWait = undefined;
-      this.start((target) => {
-        const found = lookup(target);
-        return found === group ? ErrorCode.TransientNotAccepted : found;
-      });
+      this.isInstallOverdue = true;
+      retry();
     };
     this.installWait = group.installs.add(retry, giveUp);
     if (this.installWait !== undefined) this.makeCancellable();
