@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { StorageRefused } from "./errors.js";
 import { clearLeftovers, isLeftover, makeDurableDirectory, readFile, replaceFile } from "./io/files.js";
 import type { Io } from "./io/io.js";
@@ -88,12 +89,13 @@ async function isUntouched(io: Io, path: string, contents: readonly string[]): P
 }
 
 async function createRoot(io: Io, path: string): Promise<void> {
-  const steps = path.split("/");
-  let existing = steps.length;
-  while (existing > 1 && (await io.list(steps.slice(0, existing).join("/") || "/")) === undefined) existing--;
-  if (existing === steps.length) return;
-  if (existing === 1 && steps[0] !== "") await io.makeDirectory(path);
-  else await makeDurableDirectory(io, steps.slice(0, existing).join("/") || "/", steps.slice(existing));
+  const missing: string[] = [];
+  for (let step = path; (await io.list(step)) === undefined && dirname(step) !== step; step = dirname(step)) {
+    missing.push(step);
+  }
+  if (missing.length === 0) return;
+  await io.makeDirectory(path);
+  for (const step of missing) await io.syncDirectory(dirname(step));
 }
 
 /** The marker goes first: a wipe that is cut off leaves a directory that is refused, not half a history. */

@@ -46,6 +46,15 @@ describe("the storage gate", () => {
     expect(STORAGE_FORMAT).toBe("IGGY-OWNERSHIP-HISTORY-5/ts.1");
   });
 
+  it("creates every kind of path", async () => {
+    for (const path of ["local_data", "./local_data", "a/b/c", "/x/y/z/"]) {
+      const io = new MemoryIo();
+      expect((await openDataDirectory(io, path)).fresh).toBe(true);
+      expect(io.contents(`${path}/metadata/storage-format`)).toBeDefined();
+      expect((await openDataDirectory(io.losePower(), path)).fresh).toBe(false);
+    }
+  });
+
   it("opens again wherever an initialisation was cut off", async () => {
     for (const end of ["kill", "power"] as const) {
       for (let mutation = 1; mutation < 30; mutation++) {

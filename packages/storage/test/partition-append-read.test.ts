@@ -198,6 +198,32 @@ describe("segments", () => {
   });
 });
 
+describe("preallocation", () => {
+  it("that the disk can't do is warned of once and changes nothing", async () => {
+    const partition = await TestPartition.open(await memoryDisk(), { preallocate: true, segmentSizeBytes: 300 });
+    for (let i = 0; i < 4; i++) await partition.send([`m${i}`]);
+    expect(partition.warnings).toEqual([expect.stringMatching(/no disk space is reserved/) as string]);
+    expect(await partition.texts()).toHaveLength(4);
+  });
+
+  it("that the disk can do reserves the segment's size", async () => {
+    const io = await memoryDisk();
+    const reserved: number[] = [];
+    const original = io.open.bind(io);
+    io.open = async (path, mode) => ({
+      ...(await original(path, mode)),
+      reserve: (size) => {
+        reserved.push(size);
+        return Promise.resolve();
+      },
+    });
+    const partition = await TestPartition.open(io, { preallocate: true, segmentSizeBytes: 300 });
+    for (let i = 0; i < 4; i++) await partition.send([`m${i}`]);
+    expect(partition.warnings).toEqual([]);
+    expect(reserved).toEqual([300, 300, 300]);
+  });
+});
+
 describe("the lookup by time", () => {
   it("gives the first batch at or after it, in memory, in files, across segments and after a restart", async () => {
     const io = await memoryDisk();

@@ -349,7 +349,7 @@ export class MemoryIo implements Io {
 }
 
 function namesOf(path: string): string[] {
-  return path.split("/").filter((name) => name !== "");
+  return path.split("/").filter((name) => name !== "" && name !== ".");
 }
 
 function joined(buffers: readonly Uint8Array[]): Uint8Array {

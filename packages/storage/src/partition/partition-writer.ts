@@ -2,8 +2,10 @@ import { BATCH_HEADER_SIZE, BatchView, PrepareHeader } from "@iggy/protocol";
 import type { JournalEntry } from "../contracts.js";
 import { StoreUnavailable, WriteFailed } from "../errors.js";
 import { asError, isOutOfSpace } from "../io/os-error.js";
+import { OPERATION_BYTES_MAX } from "./journal-entry.js";
 import type { OffsetReservation } from "./offset-reservation.js";
 import type { JournalMark, PrepareJournal } from "./prepare-journal.js";
+import { RECORD_BYTES_MAX } from "./record-scanner.js";
 import type { ResidentTail } from "./resident-tail.js";
 import type { SegmentFacts } from "./segment.js";
 import type { PlannedBatch, SegmentLog } from "./segment-log.js";
@@ -113,6 +115,8 @@ export class PartitionWriter {
   append(entry: JournalEntry, kind: "batch" | "operation", durable: boolean): void {
     this.checkUsable();
     if (entry.op !== this.queuedOp + 1) throw new RangeError(`op ${entry.op} does not follow op ${this.queuedOp}`);
+    const bytesMax = kind === "batch" ? RECORD_BYTES_MAX : OPERATION_BYTES_MAX;
+    if (entry.body.length > bytesMax) throw new RangeError(`op ${entry.op} has more than ${bytesMax} bytes`);
     if (entry.header.length !== PREPARE_HEADER_BYTES) throw new RangeError("a prepare header has 256 bytes");
     const batch = kind === "batch" ? this.placeOf(entry) : undefined;
     const timestampMicros = prepareHeader.at(entry.header).timestamp;

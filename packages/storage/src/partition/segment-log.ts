@@ -1,5 +1,6 @@
 import type { PartitionCounters, SealedSegment } from "../contracts.js";
 import type { Io, IoFile } from "../io/io.js";
+import { asError } from "../io/os-error.js";
 import { INDEX_SUFFIX, LOG_SUFFIX, numbered } from "../layout.js";
 import { saveIndex } from "./index-file.js";
 import { type BatchPlace, Segment, type SegmentFacts } from "./segment.js";
@@ -43,6 +44,7 @@ export class SegmentLog {
   private sizeBytes = 0;
   private messagesCount = 0;
   private runs: Run[] = [];
+  private reserveWarned = false;
   /** The next batch is the first since the partition was opened: it gets an index entry. */
   private untouched = true;
 
@@ -270,13 +272,14 @@ export class SegmentLog {
     return file;
   }
 
-  /** Reserving is a favour to the file system: where it is not granted, the log works without. */
+  /** Reserving is a favour to the file system: where it is not granted, the log works without. Warns once. */
   private async reserve(file: IoFile, path: string): Promise<void> {
     try {
-      if (file.reserve === undefined) this.options.onWarning(`${path}: this system can't reserve disk space`);
-      else await file.reserve(this.options.segmentSizeBytes);
+      if (file.reserve === undefined) throw new Error("this system can't");
+      await file.reserve(this.options.segmentSizeBytes);
     } catch (error) {
-      this.options.onWarning(`${path}: no disk space reserved: ${String(error)}`);
+      if (!this.reserveWarned) this.options.onWarning(`${path}: no disk space is reserved: ${asError(error).message}`);
+      this.reserveWarned = true;
     }
   }
 
