@@ -6,6 +6,7 @@ import {
   type IggyError,
   isClientAllowed,
   isKnownOperation,
+  isMetadataOperation,
   Operation,
   RequestHeader,
   validateRequestHeader,
@@ -80,6 +81,9 @@ export class FrameGate implements ConnectionHandler {
     if (!isKnownOperation(header.operation) || !isClientAllowed(header.operation)) return ErrorCode.InvalidCommand;
     // No client counts that far, and beyond it two numbers would look alike here.
     if (header.request > Number.MAX_SAFE_INTEGER) return ErrorCode.InvalidCommand;
+    // Partitions refuse a history that is not theirs. Metadata has no use for the field, but keeps it for the reply.
+    const isKept = isMetadataOperation(header.operation) || header.operation === Operation.DeleteSegments;
+    if (isKept && header.partitionIncarnation > Number.MAX_SAFE_INTEGER) return ErrorCode.InvalidCommand;
     return validateRequestHeader(header) === undefined ? 0 : ErrorCode.InvalidCommand;
   }
 

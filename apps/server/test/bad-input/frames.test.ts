@@ -1,6 +1,8 @@
 import {
   buildRequest,
   buildRequestHeader,
+  createStream,
+  encodeRequest,
   ErrorCode,
   FrameCommand,
   HEADER_SIZE,
@@ -176,6 +178,17 @@ describe("header fields", () => {
       expect(outcome(refusal)).toBe(refused);
       expect(refusal.kind === "refused" && refusal.header.requestBig).toBe(request);
     }
+  });
+
+  it("a metadata request may name a history, which it echoes, but none that can not be counted", async () => {
+    const body = encodeRequest(createStream, { name: "echo", options: [] });
+    const answers = [2 ** 53 - 1, 2n ** 53n, 2n ** 64n - 1n].map((partitionIncarnation) =>
+      session.send(createStream, body, { partitionIncarnation }),
+    );
+    const [kept, ...beyond] = await Promise.all(answers);
+    expect(kept).toMatchObject({ kind: "ok", header: { partitionIncarnation: 2 ** 53 - 1, isCommitted: true } });
+    expect(beyond.map(outcome)).toEqual([refused, refused]);
+    expect(await serves()).toBe(true);
   });
 
   it("what a reply echoes it echoes exactly, and a reply of an unbound connection states no commit", async () => {
