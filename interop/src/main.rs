@@ -48,6 +48,12 @@ async fn main() -> ExitCode {
             Err(failure) => {
                 failed += 1;
                 println!("FAIL {}: {failure}", scenario.name);
+                let left = selected.len() - index - 1;
+                if left > 0 && !server.accepts().await {
+                    println!("FAIL the {left} scenarios behind it: nothing listens at {} any more", server.address);
+                    failed += left;
+                    break;
+                }
             }
         }
     }

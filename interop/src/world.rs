@@ -6,9 +6,11 @@ use iggy::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const CONVERGENCE_LIMIT: Duration = Duration::from_secs(10);
 const CONVERGENCE_PAUSE: Duration = Duration::from_millis(50);
 
@@ -26,6 +28,10 @@ impl Server {
         let (credentials, address) = rest.split_once('@')?;
         let (username, password) = credentials.split_once(':')?;
         Some(Self { address: address.to_owned(), username: username.to_owned(), password: password.to_owned() })
+    }
+
+    pub async fn accepts(&self) -> bool {
+        timeout(CONNECT_LIMIT, TcpStream::connect(&self.address)).await.is_ok_and(|connected| connected.is_ok())
     }
 
     fn url(address: &str, username: &str, password: &str) -> String {
