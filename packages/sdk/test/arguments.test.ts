@@ -13,6 +13,7 @@ import {
 import { toMessageId } from "../src/values/message-id.js";
 import { milliseconds } from "../src/values/duration.js";
 import { encodedHeaders } from "../src/values/headers.js";
+import { RandomIds } from "../src/values/random-ids.js";
 import { MemoryNetwork } from "./support/memory-network.js";
 import { ScriptedPartition } from "./support/poll-replies.js";
 import { ScriptedNode } from "./support/scripted-node.js";
@@ -127,15 +128,19 @@ describe("messages", () => {
   );
 
   test("ids: random when left out or 0, a UUID keeps its bytes", () => {
-    expect(toMessageId(undefined)).not.toBe(toMessageId(undefined));
-    expect(toMessageId(0)).not.toBe(0n);
+    expect(toMessageId(undefined)).toBeUndefined();
+    expect(toMessageId(0)).toBeUndefined();
+    const ids = new RandomIds();
+    const random = Array.from({ length: 600 }, () => ids.next());
+    expect(new Set(random.map(String)).size).toBe(600);
+    expect(random.every((id) => (id[6] ?? 0) >> 4 === 4 && (id[8] ?? 0) >> 6 === 2)).toBe(true);
     expect(toMessageId(7)).toBe(7n);
     const uuid = "00112233-4455-6677-8899-aabbccddeeff";
-    const id = toMessageId(uuid);
+    const id = toMessageId(uuid) ?? 0n;
     expect(id & 0xffn).toBe(0n);
     expect(id >> 120n).toBe(0xffn);
     expect(messageIdText(id)).toBe(uuid);
-    expect(messageIdText(toMessageId("00112233445566778899AABBCCDDEEFF"))).toBe(uuid);
+    expect(messageIdText(toMessageId("00112233445566778899AABBCCDDEEFF") ?? 0n)).toBe(uuid);
   });
 
   test("header values take their kinds from their JavaScript types", () => {

@@ -1,8 +1,9 @@
-import { type Command, decodeResponse, encodeRequest, type PartitionContext, WireError } from "@iggy/protocol";
+import { type Command, decodeResponse, type PartitionContext, WireError } from "@iggy/protocol";
 import { type Call, metadataTarget, type Progress } from "../calls/call.js";
 import type { Effect } from "../calls/decide.js";
 import type { CallEngine } from "../calls/engine.js";
 import { DeserializeError, ValidationError } from "../errors/index.js";
+import type { FrameBuffers } from "../link/index.js";
 import type { PartitionName } from "../routing/spelling.js";
 import { type Duration, milliseconds } from "../values/duration.js";
 
@@ -34,10 +35,12 @@ export interface PartitionCall {
 
 /** Makes typed calls: encodes the request, runs it, decodes the reply. */
 export class Caller {
+  readonly buffers: FrameBuffers;
   readonly #engine: CallEngine;
 
-  constructor(engine: CallEngine) {
+  constructor(engine: CallEngine, buffers: FrameBuffers) {
     this.#engine = engine;
+    this.buffers = buffers;
   }
 
   /** A read that needs no partition. */
@@ -66,15 +69,24 @@ export class Caller {
     return this.#engine.execute(callOf(call, options));
   }
 
+  /** The frame of a request, without its header. */
+  encoded<Req, Res>(command: Command<Req, Res>, request: Req): Uint8Array {
+    try {
+      return this.buffers.encode(command.request, request);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      throw new ValidationError(error.code, `${command.name}: ${error.message}`, { commandCode: command.code });
+    }
+  }
+
   async #run<Req, Res>(
     command: Command<Req, Res>,
     request: Req,
     about: About,
     options: CallOptions | undefined,
-    call: Omit<RawCall, "command" | "about" | "body">,
+    call: Omit<RawCall, "command" | "about" | "frame">,
   ): Promise<Res> {
-    const body = [encoded(command, request)];
-    const payload = await this.raw({ ...call, command, about, body: () => body }, options);
+    const payload = await this.raw({ ...call, command, about, frame: this.encoded(command, request) }, options);
     return decoded(command, payload);
   }
 }
@@ -89,15 +101,6 @@ function callOf(call: RawCall, options: CallOptions = {}): Call {
       ? (call.timeoutMs ?? defaultTimeoutMs)
       : milliseconds("timeout", options.timeout, 0, Infinity);
   return { ...call, timeoutMs, signal: options.signal };
-}
-
-export function encoded<Req, Res>(command: Command<Req, Res>, request: Req): Uint8Array {
-  try {
-    return encodeRequest(command, request);
-  } catch (error) {
-    if (!(error instanceof WireError)) throw error;
-    throw new ValidationError(error.code, `${command.name}: ${error.message}`, { commandCode: command.code });
-  }
 }
 
 export function decoded<Req, Res>(command: Command<Req, Res>, payload: Uint8Array): Res {

@@ -1,7 +1,6 @@
 import {
   checkFetchReply,
   type Consumer as WireConsumer,
-  encode,
   ErrorCode,
   fetchMessages,
   type FetchMessagesRequest,
@@ -109,6 +108,8 @@ export class FetchCalls {
     const lanes = [...group]
       .sort((a, b) => a.target.partitionId - b.target.partitionId)
       .map(({ target, route }) => partitionLane(contextOf(target, route).incarnation, target.partitionId));
+    const frameAt = (elapsedMs: number): Uint8Array =>
+      this.#caller.encoded(fetchMessages, this.#request(call, group, commits, timeoutMs, elapsedMs));
     const payload = await this.#caller.raw(
       {
         command: fetchMessages,
@@ -116,7 +117,8 @@ export class FetchCalls {
         target: { kind: "replica", replicaId: group[0]?.route.primaryReplica ?? 0 },
         progress: commits || fromStored ? { consumer: consumerKey(call.consumer), lanes } : undefined,
         isDeferred: true,
-        body: (elapsedMs) => [encode(fetchMessages.request, this.#request(call, group, commits, timeoutMs, elapsedMs))],
+        frame: frameAt(0),
+        laterFrame: frameAt,
         about: call.about,
       },
       options,

@@ -19,7 +19,7 @@ export async function findRoute(
     command: getPartitionRoute,
     effect: "read",
     target: { kind: "partition", partition },
-    body: () => [],
+    frame: new Uint8Array(0),
     about: {
       streamId: partition.streamId.value,
       topicId: partition.topicId.value,

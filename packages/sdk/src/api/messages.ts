@@ -11,7 +11,7 @@ import type { CallOptions } from "./caller.js";
 import { aboutPartition, type ConsumerTarget, partitionOf } from "./consumer-target.js";
 import type { FetchCalls, FetchResult } from "./fetches.js";
 import type { GroupTarget } from "./groups.js";
-import { type Clock, type CreateMessage, toMessageInputs } from "./outgoing-messages.js";
+import { type CreateMessage, type MessageDefaults, toMessageInputs } from "./outgoing-messages.js";
 import type { PollCalls } from "./polls.js";
 import type { SendCalls, SendResult } from "./sends.js";
 import { topicTarget, type TopicTarget } from "./topics.js";
@@ -64,14 +64,20 @@ export class MessageApi {
   readonly #polls: PollCalls;
   readonly #fetches: FetchCalls;
   readonly #assignments: Assignments;
-  readonly #clock: Clock;
+  readonly #defaults: MessageDefaults;
 
-  constructor(sends: SendCalls, polls: PollCalls, fetches: FetchCalls, assignments: Assignments, clock: Clock) {
+  constructor(
+    sends: SendCalls,
+    polls: PollCalls,
+    fetches: FetchCalls,
+    assignments: Assignments,
+    defaults: MessageDefaults,
+  ) {
     this.#sends = sends;
     this.#polls = polls;
     this.#fetches = fetches;
     this.#assignments = assignments;
-    this.#clock = clock;
+    this.#defaults = defaults;
   }
 
   /** Sends messages as one batch to one partition. Resolves when it is committed. */
@@ -80,7 +86,7 @@ export class MessageApi {
     return this.#sends.send(
       {
         topic: topicTarget(streamId, topicId),
-        messages: toMessageInputs(call.messages, this.#clock),
+        messages: toMessageInputs(call.messages, this.#defaults),
         partitioning: toPartitioning(call.partition ?? Partitioning.Balanced),
         about: { streamId, topicId },
       },
@@ -94,7 +100,7 @@ export class MessageApi {
     return this.#sends.send(
       {
         topic: topicTarget(streamId, topicId),
-        messages: toMessageInputs(call.messages, this.#clock),
+        messages: toMessageInputs(call.messages, this.#defaults),
         partitioning: Partitioning.PartitionId(call.partitionId),
         producer: {
           id: u64("producer.id", producer.id),

@@ -3,6 +3,7 @@ import { ValidationError } from "../errors/index.js";
 import { bytes, type BytesLike, type U64Like, u64 } from "../values/check.js";
 import { encodedHeaders, type HeaderInputs } from "../values/headers.js";
 import { type MessageId, toMessageId } from "../values/message-id.js";
+import type { RandomIds } from "../values/random-ids.js";
 
 /** A message to send. */
 export interface CreateMessage {
@@ -21,18 +22,28 @@ export type Clock = () => bigint;
 
 export const systemClock: Clock = () => BigInt(Date.now()) * 1000n;
 
+/** What a message gets when its maker says nothing. */
+export interface MessageDefaults {
+  readonly clock: Clock;
+  readonly ids: RandomIds;
+}
+
 /** Checks and encodes messages before anything is sent. */
-export function toMessageInputs(messages: readonly CreateMessage[], clock: Clock): readonly MessageInput[] {
+export function toMessageInputs(
+  messages: readonly CreateMessage[],
+  { clock, ids }: MessageDefaults,
+): readonly MessageInput[] {
   if (!Array.isArray(messages)) throw new TypeError("messages takes an array");
   if (messages.length === 0) throw new ValidationError(ErrorCode.InvalidMessagesCount, "a send needs a message");
   const now = clock();
-  return messages.map((message: CreateMessage, index) => toMessageInput(message, now, `messages[${String(index)}]`));
+  return messages.map((message: CreateMessage, index) => toMessageInput(message, now, ids, index));
 }
 
-function toMessageInput(message: CreateMessage, now: bigint, argument: string): MessageInput {
+function toMessageInput(message: CreateMessage, now: bigint, ids: RandomIds, index: number): MessageInput {
+  const argument = `messages[${String(index)}]`;
   const userHeaders = encodedHeaders(message.headers);
   const input: MessageInput = {
-    id: toMessageId(message.id),
+    id: toMessageId(message.id) ?? ids.next(),
     payload: bytes(`${argument}.payload`, message.payload),
     originTimestamp:
       message.originTimestamp === undefined ? now : u64(`${argument}.originTimestamp`, message.originTimestamp),

@@ -1,7 +1,6 @@
 import {
   type Consumer as WireConsumer,
   type DeferredPollRequest,
-  encode,
   ErrorCode,
   HEADER_SIZE,
   type PartitionContext,
@@ -60,6 +59,8 @@ export class PollCalls {
     }
     const timeoutMs = options.timeout === undefined ? limits.maxWaitMs + readMarginMs : undefined;
     const given = timeoutMs ?? milliseconds("timeout", options.timeout ?? 0, 0, Infinity);
+    const frameAt = (elapsedMs: number): Uint8Array =>
+      this.#caller.encoded(pollMessagesDeferred, this.#request(call, commits, given, elapsedMs));
     const payload = await this.#caller.raw(
       {
         command: pollMessagesDeferred,
@@ -68,7 +69,8 @@ export class PollCalls {
         context: strategy.bound?.context ?? call.context,
         progress: commits || strategy.kind === "next" ? { consumer: consumerKey(consumer) } : undefined,
         isDeferred: true,
-        body: (elapsedMs) => [encode(pollMessagesDeferred.request, this.#request(call, commits, given, elapsedMs))],
+        frame: frameAt(0),
+        laterFrame: frameAt,
         about: call.about,
         owner: call.owner,
         timeoutMs: given,

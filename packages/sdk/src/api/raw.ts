@@ -6,7 +6,6 @@ import {
   commandByCode,
   decodeRequest,
   deleteConsumerOffset,
-  encode,
   ErrorCode,
   fetchMessages,
   type FetchMessagesRequest,
@@ -75,7 +74,8 @@ export class RawCalls {
   async send(code: number, payload: Uint8Array, options: RawOptions = {}): Promise<Uint8Array> {
     const command = commandByCode(u32("code", code));
     if (sessionCodes.has(code)) throw refused(`command ${String(code)} belongs to the connection`);
-    if (command === undefined) return this.#caller.raw(readOf(unknownCommand(code), payload), options);
+    if (command === undefined)
+      return this.#caller.raw(readOf(unknownCommand(code), this.#caller.buffers.copyOf(payload)), options);
     const call = await this.#callOf(command, payload, options);
     return this.#caller.raw({ ...call, context: options.context }, options);
   }
@@ -94,13 +94,12 @@ export class RawCalls {
     if (partitionReads.has(code)) throw refused("a partition read goes to the primary of its partition");
     const time = new TimeLeft(options);
     await this.#requireReplica(integer("replicaId", replicaId, 0, 255), time);
-    const body = [payload];
     return this.#caller.raw(
       {
         command: command ?? unknownCommand(code),
         effect: "read",
         target: { kind: "replica", replicaId },
-        body: () => body,
+        frame: this.#caller.buffers.copyOf(payload),
         about: { replicaId },
       },
       time.options(),
@@ -127,14 +126,14 @@ export class RawCalls {
   }
 
   async #callOf(command: AnyCommand, payload: Uint8Array, options: RawOptions): Promise<RawCall> {
-    const body = [payload];
+    const frame = this.#caller.buffers.copyOf(payload);
     switch (command.code) {
       case sendMessages.code: {
         const { partitioning, ...topic } = decodedRequest(sendMessages, payload);
         if (partitioning.kind !== "partition_id") {
           throw new FeatureUnavailableError("a raw message.send names its partition");
         }
-        return partitionCall(command, "write", partitionOf(topic, partitioning.partitionId), body);
+        return partitionCall(command, "write", partitionOf(topic, partitioning.partitionId), frame);
       }
       case storeConsumerOffset.code:
       case deleteConsumerOffset.code: {
@@ -143,28 +142,46 @@ export class RawCalls {
             ? decodedRequest(storeConsumerOffset, payload)
             : decodedRequest(deleteConsumerOffset, payload);
         return {
-          ...partitionCall(command, "write", partitionOf(target, target.partitionId), body),
+          ...partitionCall(command, "write", partitionOf(target, target.partitionId), frame),
           progress: { consumer: consumerKey(target.consumer) },
         };
       }
       case getConsumerOffset.code: {
         const target = decodedRequest(getConsumerOffset, payload);
-        return partitionCall(command, "read", partitionOf(target, target.partitionId ?? 0), body);
+        return partitionCall(command, "read", partitionOf(target, target.partitionId ?? 0), frame);
       }
       case pollMessages.code:
       case pollMessagesDeferred.code:
-        return pollCall(command, payload);
+        return this.#pollCall(command, payload, frame);
       case fetchMessages.code:
-        return this.#fetchCall(payload, options);
+        return this.#fetchCall(payload, frame, options);
       default:
         return command.operation === Operation.NonReplicated
-          ? readOf(command, payload)
-          : { command, effect: "write", target: metadataTarget, body: () => body, about: {} };
+          ? readOf(command, frame)
+          : { command, effect: "write", target: metadataTarget, frame, about: {} };
     }
   }
 
+  #pollCall(command: AnyCommand, payload: Uint8Array, frame: Uint8Array): RawCall {
+    const deferred =
+      command.code === pollMessagesDeferred.code ? decodedRequest(pollMessagesDeferred, payload) : undefined;
+    const poll = deferred?.poll ?? decodedRequest(pollMessages, payload);
+    const fromStored = poll.strategy.kind === "next";
+    const partition = partitionOf(poll, poll.partitionId ?? 0);
+    const call: RawCall = {
+      ...partitionCall(command, readEffect(poll.autoCommit, fromStored), partition, frame),
+      progress: poll.autoCommit || fromStored ? { consumer: consumerKey(poll.consumer) } : undefined,
+    };
+    if (deferred === undefined) return call;
+    const timeoutMs = Number(deferred.requestTimeoutUs) / 1000;
+    const waitMs = Number(deferred.waitUs) / 1000;
+    const laterFrame = (elapsedMs: number): Uint8Array =>
+      this.#caller.encoded(pollMessagesDeferred, { ...deferred, ...remainingTimes(waitMs, timeoutMs, elapsedMs) });
+    return { ...call, isDeferred: true, laterFrame, timeoutMs };
+  }
+
   /** A grouped read goes to the primary of its first partition; the caller has grouped the others. */
-  async #fetchCall(payload: Uint8Array, options: RawOptions): Promise<RawCall> {
+  async #fetchCall(payload: Uint8Array, frame: Uint8Array, options: RawOptions): Promise<RawCall> {
     const request = decodedRequest(fetchMessages, payload);
     const first = request.targets[0]?.partitionId ?? 0;
     const time = new TimeLeft(options);
@@ -182,52 +199,34 @@ export class RawCalls {
       ),
       target: { kind: "replica", replicaId: route.primaryReplica },
       isDeferred: true,
-      body: (elapsedMs) => [elapsedMs === 0 ? payload : encode(fetchMessages.request, encodeAt(elapsedMs))],
+      frame,
+      laterFrame: (elapsedMs) => this.#caller.encoded(fetchMessages, encodeAt(elapsedMs)),
       about: {},
       timeoutMs,
     };
   }
 }
 
-function pollCall(command: AnyCommand, payload: Uint8Array): RawCall {
-  const isDeferred = command.code === pollMessagesDeferred.code;
-  const deferred = isDeferred ? decodedRequest(pollMessagesDeferred, payload) : undefined;
-  const poll = deferred?.poll ?? decodedRequest(pollMessages, payload);
-  const fromStored = poll.strategy.kind === "next";
-  const timeoutMs = deferred === undefined ? undefined : Number(deferred.requestTimeoutUs) / 1000;
-  const bodyAt = (elapsedMs: number): Uint8Array =>
-    deferred === undefined || timeoutMs === undefined || elapsedMs === 0
-      ? payload
-      : encode(pollMessagesDeferred.request, {
-          ...deferred,
-          ...remainingTimes(Number(deferred.waitUs) / 1000, timeoutMs, elapsedMs),
-        });
-  return {
-    ...partitionCall(command, readEffect(poll.autoCommit, fromStored), partitionOf(poll, poll.partitionId ?? 0), []),
-    body: (elapsedMs) => [bodyAt(elapsedMs)],
-    isDeferred,
-    progress: poll.autoCommit || fromStored ? { consumer: consumerKey(poll.consumer) } : undefined,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  };
-}
-
 const partitionCall = (
   command: CommandInfo,
   effect: RawCall["effect"],
   partition: PartitionName,
-  body: readonly Uint8Array[],
+  frame: Uint8Array,
 ): RawCall => ({
   command,
   effect,
   target: { kind: "partition", partition },
-  body: () => body,
+  frame,
   about: { partitionId: partition.partitionId },
 });
 
-function readOf(command: CommandInfo, payload: Uint8Array): RawCall {
-  const body = [payload];
-  return { command, effect: "read", target: metadataTarget, body: () => body, about: {} };
-}
+const readOf = (command: CommandInfo, frame: Uint8Array): RawCall => ({
+  command,
+  effect: "read",
+  target: metadataTarget,
+  frame,
+  about: {},
+});
 
 /** A code that this client does not know travels as a read; the server says whether it knows it. */
 const unknownCommand = (code: number): CommandInfo => ({

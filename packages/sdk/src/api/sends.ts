@@ -3,6 +3,7 @@ import {
   encodeSendRequest,
   ErrorCode,
   getTopic,
+  HEADER_SIZE,
   type MessageInput,
   partitionForKey,
   producerIdOf,
@@ -118,14 +119,13 @@ export class SendCalls {
 
   async #sendTo(partitionId: number, batch: OutgoingBatch, time: TimeLeft): Promise<SendResult> {
     const { topic, messages, producer, about, owner } = batch;
-    const body = [encodedSend(topic, partitionId, messages, producer)];
     const payload = await this.#caller.raw(
       {
         command: sendMessages,
         effect: "write",
         target: { kind: "partition", partition: { ...topic, partitionId } },
         mayStartOver: true,
-        body: () => body,
+        frame: encodedSend(topic, partitionId, messages, producer),
         about: { ...about, partitionId },
         owner,
       },
@@ -143,7 +143,10 @@ function encodedSend(
 ): Uint8Array {
   const target = { ...topic, partitioning: { kind: "partition_id", partitionId } as const };
   try {
-    return encodeSendRequest(target, messages, producer === undefined ? {} : { producer });
+    return encodeSendRequest(target, messages, {
+      headroom: HEADER_SIZE,
+      ...(producer === undefined ? {} : { producer }),
+    });
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     throw new ValidationError(error.code, `message.send: ${error.message}`);

@@ -1,6 +1,6 @@
 import { ErrorCode, isPartitionOperation, Operation as Op, type PartitionContext } from "@iggy/protocol";
 import { ProtocolFrameError, UnauthenticatedError, ValidationError } from "../errors/index.js";
-import { type Attempt, type Link, requestFrame, type RequestFrame, withBody } from "../link/index.js";
+import { type Attempt, type Link, RequestFrame } from "../link/index.js";
 import type { PartitionRoutes } from "../routing/partition-routes.js";
 import type { Route } from "../routing/route-cache.js";
 import type { Router, Slot } from "../routing/router.js";
@@ -84,6 +84,7 @@ export class CallRun {
   #isUncertain = false;
   #isAbandoned = false;
   #isSettled = false;
+  #isBufferUsed: boolean;
   /** Link that took the frame of the current attempt. */
   #sentOn: Link | undefined;
 
@@ -108,6 +109,7 @@ export class CallRun {
     this.#signIn = options.signIn;
     this.#context = options.context;
     this.#startedOver = options.startedOver;
+    this.#isBufferUsed = options.startedOver;
     this.#onSent = options.onSent ?? (() => undefined);
     this.#onLate = options.onLate;
     if (options.replay !== undefined) {
@@ -225,9 +227,8 @@ export class CallRun {
   #frameFor(): RequestFrame {
     const { session } = this.#env;
     if (this.#frame !== undefined && this.#frameFence === session.fence) {
-      if (this.#call.isDeferred === true) {
-        this.#frame = withBody(this.#frame, this.#call.body(this.#scope.elapsedMs));
-      }
+      const { laterFrame } = this.#call;
+      if (laterFrame !== undefined) this.#frame = new RequestFrame(this.#frame, laterFrame(this.#scope.elapsedMs));
       return this.#frame;
     }
     // What may have happened under a session that is gone can not be proved any more.
@@ -243,7 +244,7 @@ export class CallRun {
     const isRead = command.operation === Op.NonReplicated;
     const isPartition = isPartitionOperation(command.operation);
     const context = this.#context;
-    const frame = requestFrame(
+    const frame = new RequestFrame(
       {
         client: session.clientId,
         request: numbers.next(),
@@ -255,11 +256,19 @@ export class CallRun {
         ownerGeneration: context?.ownerGeneration ?? 0n,
         minimumMetadataOp: context?.metadataOp ?? (isRead ? session.watermark : 0n),
       },
-      this.#call.body(this.#scope.elapsedMs),
+      this.#buffer(),
     );
     if (frame.size > maxFrameBytes) {
       throw new ValidationError(ErrorCode.InvalidSizeBytes, `${command.name}: the request does not fit a frame`);
     }
+    return frame;
+  }
+
+  /** The call's buffer for its first frame; a copy for the next, since the first may still be on its way out. */
+  #buffer(): Uint8Array {
+    const { frame, laterFrame } = this.#call;
+    if (this.#isBufferUsed) return laterFrame?.(this.#scope.elapsedMs) ?? new Uint8Array(frame);
+    this.#isBufferUsed = true;
     return frame;
   }
 

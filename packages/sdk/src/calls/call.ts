@@ -31,8 +31,10 @@ export interface Call {
   readonly command: CommandInfo;
   readonly effect: Effect;
   readonly target: Target;
-  /** Body of an attempt that starts `elapsedMs` after the call. Only waiting reads change with it. */
-  readonly body: (elapsedMs: number) => readonly Uint8Array[];
+  /** The encoded body, behind room for the header. The engine writes the header, so the buffer is the engine's. */
+  readonly frame: Uint8Array;
+  /** The same for an attempt that starts `elapsedMs` after the call: what a waiting read asks for shrinks. */
+  readonly laterFrame?: ((elapsedMs: number) => Uint8Array) | undefined;
   /** History that the caller named; it holds for the whole call. Without one the route's is taken. */
   readonly context?: PartitionContext | undefined;
   /** A lost history may be replaced by the current one, once. */

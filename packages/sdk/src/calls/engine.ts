@@ -186,7 +186,7 @@ export class CallEngine {
   async #takeBudget(call: Call, scope: Scope): Promise<(() => void) | undefined> {
     if (!changes(call)) return undefined;
     const pool = call.effect === "write" ? this.#writes : this.#committingReads;
-    const size = 256 + call.body(0).reduce((sum, piece) => sum + piece.length, 0);
+    const size = call.frame.length;
     if (size > pool.bytes.capacity) {
       throw new ValidationError(
         ErrorCode.InvalidSizeBytes,

@@ -6,6 +6,7 @@ import { FetchCalls } from "../api/fetches.js";
 import { GroupApi } from "../api/groups.js";
 import { MessageApi } from "../api/messages.js";
 import { OffsetApi } from "../api/offsets.js";
+import type { MessageDefaults } from "../api/outgoing-messages.js";
 import { OperationApi } from "../api/operations.js";
 import { PartitionApi, SegmentApi } from "../api/partitions.js";
 import { PollCalls } from "../api/polls.js";
@@ -29,6 +30,7 @@ import {
 import { ClientShutdownError, FeatureUnavailableError } from "../errors/index.js";
 import { Producer } from "../producer/producer.js";
 import type { ProducerOptions } from "../producer/producer-options.js";
+import { FrameBuffers } from "../link/index.js";
 import { PartitionRoutes } from "../routing/partition-routes.js";
 import { RouteCache } from "../routing/route-cache.js";
 import { Connector } from "../session/connector.js";
@@ -40,6 +42,7 @@ import { Session } from "../session/session.js";
 import { SignInSource } from "../session/sign-in-source.js";
 import type { TransportProtocol } from "../transport/index.js";
 import { bytes, type BytesLike } from "../values/check.js";
+import { RandomIds } from "../values/random-ids.js";
 import type { ClientConfig, Partitioner } from "./config.js";
 import { parseConnectionString } from "./connection-string.js";
 import { type ClientEvent, Emitter } from "./emitter.js";
@@ -86,6 +89,7 @@ export class ClientCore implements AsyncDisposable {
   readonly #sends: SendCalls;
   readonly #polls: PollCalls;
   readonly #partitioner: Partitioner | undefined;
+  readonly #defaults: MessageDefaults;
   #closing: Promise<void> | undefined;
 
   constructor(configuration: ClientConfig | string, platform: Platform) {
@@ -97,6 +101,7 @@ export class ClientCore implements AsyncDisposable {
 
     const session = new Session();
     const numbers = new RequestNumbers();
+    const buffers = new FrameBuffers();
     const source = new SignInSource(config.credentials);
     const linkCalls = new LinkCalls(session, numbers, settings.sdk, random);
     const heartbeat = new Heartbeat({
@@ -123,7 +128,7 @@ export class ClientCore implements AsyncDisposable {
       linkCalls,
       source,
     );
-    const routes = new PartitionRoutes(new RouteCache(), connector, session, numbers, random);
+    const routes = new PartitionRoutes(new RouteCache(), connector, session, numbers, random, buffers);
     const instrumentation = guardedInstrumentation(config.instrumentation, emit);
     const engine = new CallEngine(
       { session, numbers, router: connector, routes, random, instrumentation },
@@ -135,7 +140,7 @@ export class ClientCore implements AsyncDisposable {
         lastError: () => connector.lastError,
       },
     );
-    const caller = new Caller(engine);
+    const caller = new Caller(engine, buffers);
     const sends = new SendCalls(caller, routes, session);
     const polls = new PollCalls(caller, settings);
     const fetches = new FetchCalls(caller, routes, settings);
@@ -145,6 +150,7 @@ export class ClientCore implements AsyncDisposable {
     this.#sends = sends;
     this.#polls = polls;
     this.#partitioner = config.partitioner;
+    this.#defaults = { clock: settings.clock, ids: new RandomIds() };
     this.#raw = new RawCalls(caller, connector, routes);
     this.session = new SessionApi(connector, session);
     this.user = new UserApi(caller, { source, userId: () => session.userId });
@@ -161,7 +167,7 @@ export class ClientCore implements AsyncDisposable {
     this.group = new GroupApi(caller);
     this.offset = new OffsetApi(caller);
     const assignments = new Assignments(this.group);
-    this.message = new MessageApi(sends, polls, fetches, assignments, settings.clock);
+    this.message = new MessageApi(sends, polls, fetches, assignments, this.#defaults);
     this.operation = new OperationApi(engine);
   }
 
@@ -201,7 +207,7 @@ export class ClientCore implements AsyncDisposable {
       sends: this.#sends,
       stream: this.stream,
       topic: this.topic,
-      clock: this.#settings.clock,
+      defaults: this.#defaults,
       partitioner: this.#partitioner,
       onClose: (closed) => this.#closables.delete(closed),
     });

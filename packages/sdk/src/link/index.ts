@@ -1,2 +1,3 @@
+export { FrameBuffers } from "./frame-buffers.js";
 export { type Attempt, Link, type LinkSettings, maxPendingRequests } from "./link.js";
-export { requestFrame, type RequestFrame, withBody } from "./request-frame.js";
+export { RequestFrame, type RequestIdentity } from "./request-frame.js";

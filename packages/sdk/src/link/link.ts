@@ -3,6 +3,7 @@ import {
   FrameAssembler,
   FrameCommand,
   FrameError,
+  HEADER_SIZE,
   isPartitionOperation,
   Operation,
   ReplyHeader,
@@ -20,7 +21,7 @@ import {
 } from "../transport/index.js";
 import { evictionError } from "./eviction.js";
 import { type Judgement, judgeReply } from "./judge-reply.js";
-import { requestFrame, type RequestFrame } from "./request-frame.js";
+import { RequestFrame } from "./request-frame.js";
 
 /** Requests that a server runs at once per connection; above it stops reading. */
 export const maxPendingRequests = 256;
@@ -142,7 +143,7 @@ export class Link {
       if (scope.end !== undefined || this.#closed !== undefined) return;
       pending.sent = true;
       options.onSent?.();
-      if (this.#connection?.send(frame.pieces) === false) this.#full = true;
+      if (this.#connection?.send(frame.bytes) === false) this.#full = true;
     };
     // Frames leave in the order of asking, so one that finds others waiting waits behind them.
     if (this.#full) this.#writes.add(write);
@@ -157,7 +158,7 @@ export class Link {
   /** Asks the server to end a waiting read. It answers the read, not this. */
   cancel(frame: RequestFrame): void {
     if (this.#closed !== undefined) return;
-    const cancel = requestFrame(
+    const cancel = new RequestFrame(
       {
         client: frame.client,
         request: frame.request,
@@ -169,10 +170,10 @@ export class Link {
         ownerGeneration: 0n,
         minimumMetadataOp: 0n,
       },
-      [],
+      new Uint8Array(HEADER_SIZE),
     );
     // It follows its request at once, also into a full send buffer: 256 bytes that free a waiting request.
-    this.#connection?.send(cancel.pieces);
+    this.#connection?.send(cancel.bytes);
   }
 
   /** Ends the link; what waits on it is lost. */

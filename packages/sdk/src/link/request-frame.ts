@@ -1,4 +1,4 @@
-import { buildRequestHeader, HEADER_SIZE } from "@iggy/protocol";
+import { writeRequestHeader, HEADER_SIZE } from "@iggy/protocol";
 
 /** What a request says about itself, beside its body. */
 export interface RequestIdentity {
@@ -17,21 +17,37 @@ export interface RequestIdentity {
 }
 
 /** A request ready for the wire. A retry sends the same object again, so it can not differ. */
-export interface RequestFrame extends RequestIdentity {
-  /** Header and body, in order. */
-  readonly pieces: readonly Uint8Array[];
-  /** Size of the frame in bytes. */
-  readonly size: number;
-}
+export class RequestFrame implements RequestIdentity {
+  readonly client: bigint;
+  readonly request: number;
+  readonly session: bigint;
+  readonly operation: number;
+  readonly commandCode: number;
+  readonly requestChecksum: bigint;
+  readonly partitionIncarnation: bigint;
+  readonly ownerGeneration: bigint;
+  readonly minimumMetadataOp: bigint;
+  readonly bodyLength: number;
+  /** Header and body. */
+  readonly bytes: Uint8Array;
 
-export function requestFrame(identity: RequestIdentity, body: readonly Uint8Array[]): RequestFrame {
-  const bodyLength = body.reduce((sum, piece) => sum + piece.length, 0);
-  const header = buildRequestHeader(identity, bodyLength);
-  const filled = body.filter((piece) => piece.length > 0);
-  return { ...identity, pieces: [header, ...filled], size: HEADER_SIZE + bodyLength };
-}
+  /** Takes a buffer with the body behind room for the header, and writes the header there. */
+  constructor(identity: RequestIdentity, buffer: Uint8Array) {
+    this.client = identity.client;
+    this.request = identity.request;
+    this.session = identity.session;
+    this.operation = identity.operation;
+    this.commandCode = identity.commandCode;
+    this.requestChecksum = identity.requestChecksum;
+    this.partitionIncarnation = identity.partitionIncarnation;
+    this.ownerGeneration = identity.ownerGeneration;
+    this.minimumMetadataOp = identity.minimumMetadataOp;
+    this.bodyLength = buffer.length - HEADER_SIZE;
+    this.bytes = buffer;
+    writeRequestHeader(buffer, 0, this);
+  }
 
-/** Same request, another body: a waiting read shortens its waits on every retry. */
-export function withBody(frame: RequestFrame, body: readonly Uint8Array[]): RequestFrame {
-  return requestFrame(frame, body);
+  get size(): number {
+    return this.bytes.length;
+  }
 }

@@ -1,6 +1,6 @@
 import { ErrorCode } from "@iggy/protocol";
 import type { CallOptions } from "../api/caller.js";
-import { type Clock, type CreateMessage, toMessageInputs } from "../api/outgoing-messages.js";
+import { type CreateMessage, type MessageDefaults, toMessageInputs } from "../api/outgoing-messages.js";
 import type { SendCalls, SendConfirmation, SendResult } from "../api/sends.js";
 import type { StreamApi } from "../api/streams.js";
 import { topicTarget, type TopicApi } from "../api/topics.js";
@@ -30,7 +30,7 @@ export interface ProducerParts {
   readonly sends: SendCalls;
   readonly stream: StreamApi;
   readonly topic: TopicApi;
-  readonly clock: Clock;
+  readonly defaults: MessageDefaults;
   readonly partitioner: Partitioner | undefined;
   readonly onClose: (producer: Producer) => void;
 }
@@ -128,7 +128,7 @@ export class Producer implements AsyncDisposable {
     if (messages.length === 0) return { confirmations: [] };
     const topic = topicTarget(streamId, topicId);
     // Every message is checked before the first one leaves.
-    const inputs = toMessageInputs(messages, this.#parts.clock);
+    const inputs = toMessageInputs(messages, this.#parts.defaults);
     // Another topic than the producer's own is not made here.
     if (streamId === this.streamId && topicId === this.topicId) await this.init();
     await this.#linger(options?.signal);

@@ -1,14 +1,7 @@
-import {
-  decodeResponse,
-  encodeRequest,
-  ErrorCode,
-  getPartitionRoute,
-  Operation,
-  type PartitionRoute,
-} from "@iggy/protocol";
+import { decodeResponse, ErrorCode, getPartitionRoute, Operation, type PartitionRoute } from "@iggy/protocol";
 import { Permits } from "../calls/permits.js";
 import { type Scope, ScopeEnded } from "../calls/scope.js";
-import { requestFrame } from "../link/index.js";
+import { type FrameBuffers, RequestFrame } from "../link/index.js";
 import type { RequestNumbers } from "../session/request-numbers.js";
 import type { Session } from "../session/session.js";
 import { type Random, retryPauseMs } from "../time/backoff.js";
@@ -45,8 +38,17 @@ export class PartitionRoutes {
   readonly #turns = new Map<string, Permits>();
 
   readonly #random: Random;
+  readonly #buffers: FrameBuffers;
 
-  constructor(cache: RouteCache, router: Router, session: Session, numbers: RequestNumbers, random: Random) {
+  constructor(
+    cache: RouteCache,
+    router: Router,
+    session: Session,
+    numbers: RequestNumbers,
+    random: Random,
+    buffers: FrameBuffers,
+  ) {
+    this.#buffers = buffers;
     this.cache = cache;
     this.#random = random;
     this.#router = router;
@@ -116,8 +118,8 @@ export class PartitionRoutes {
     return notAccepted;
   }
 
-  #request(partition: PartitionName) {
-    return requestFrame(
+  #request(partition: PartitionName): RequestFrame {
+    return new RequestFrame(
       {
         client: this.#session.clientId,
         request: this.#numbers.next(),
@@ -129,7 +131,7 @@ export class PartitionRoutes {
         ownerGeneration: 0n,
         minimumMetadataOp: this.#session.watermark,
       },
-      [encodeRequest(getPartitionRoute, partition)],
+      this.#buffers.encode(getPartitionRoute.request, partition),
     );
   }
 }

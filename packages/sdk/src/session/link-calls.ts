@@ -4,7 +4,6 @@ import {
   type ClusterMetadata,
   type Command,
   decodeResponse,
-  encodeRequest,
   ErrorCode,
   getClusterMetadata,
   loginRegister,
@@ -23,7 +22,7 @@ import {
   type IggyError,
   IncompatibleProtocolVersionError,
 } from "../errors/index.js";
-import { type Attempt, type Link, requestFrame, type RequestFrame } from "../link/index.js";
+import { type Attempt, FrameBuffers, type Link, RequestFrame } from "../link/index.js";
 import { type Random, retryPauseMs } from "../time/backoff.js";
 import type { Secret } from "./credentials.js";
 import { randomId } from "./random-identity.js";
@@ -52,6 +51,7 @@ export class LinkCalls {
   readonly #numbers: RequestNumbers;
   readonly #version: ClientVersionInfo;
   readonly #random: Random;
+  readonly #buffers = new FrameBuffers();
 
   constructor(
     session: Session,
@@ -68,7 +68,7 @@ export class LinkCalls {
   /** Registers a session. A lost reply is no loss: the same frame gets the same session. */
   async register(link: Link, credentials: Secret, scope: Scope): Promise<StepOutcome> {
     const session = this.#session;
-    const frame = requestFrame(
+    const frame = new RequestFrame(
       {
         client: session.clientId,
         request: 0,
@@ -78,7 +78,7 @@ export class LinkCalls {
         requestChecksum: session.registerId,
         ...noContext,
       },
-      [this.#registerBody(credentials)],
+      this.#registerBuffer(credentials),
     );
     const attempt = await this.#untilAccepted(link, frame, scope);
     switch (attempt.kind) {
@@ -103,7 +103,7 @@ export class LinkCalls {
     const session = this.#session;
     const scope = new Scope(bindTimeoutMs, signal);
     try {
-      const body = encodeRequest(bindSession, {
+      const buffer = this.#buffers.encode(bindSession.request, {
         versionInfo: this.#version,
         identity: {
           clientId: session.clientId,
@@ -112,7 +112,7 @@ export class LinkCalls {
         },
         bindSecret: session.bindSecret,
       });
-      const attempt = await link.exchange(this.#read(bindSession, body), scope);
+      const attempt = await link.exchange(this.#read(bindSession, buffer), scope);
       switch (attempt.kind) {
         case "success":
           return this.#establish(attempt.payload, session.epoch);
@@ -148,7 +148,7 @@ export class LinkCalls {
 
   /** Ends the session. It is gone as well when the reply says that it was not there. */
   async logout(link: Link, scope: Scope): Promise<void> {
-    const frame = requestFrame(
+    const frame = new RequestFrame(
       {
         client: this.#session.clientId,
         request: this.#numbers.next(),
@@ -158,7 +158,7 @@ export class LinkCalls {
         requestChecksum: randomId(),
         ...noContext,
       },
-      [],
+      this.#buffers.empty(),
     );
     payloadOf(await this.#untilAccepted(link, frame, scope), logoutUser.name, scope);
   }
@@ -176,9 +176,9 @@ export class LinkCalls {
     }
   }
 
-  #read<Req, Res>(command: Command<Req, Res>, body: Uint8Array = noBody): RequestFrame {
+  #read<Req, Res>(command: Command<Req, Res>, buffer: Uint8Array = this.#buffers.empty()): RequestFrame {
     const session = this.#session;
-    return requestFrame(
+    return new RequestFrame(
       {
         client: session.clientId,
         request: session.isBound ? this.#numbers.next() : 0,
@@ -188,16 +188,16 @@ export class LinkCalls {
         requestChecksum: 0n,
         ...noContext,
       },
-      [body],
+      buffer,
     );
   }
 
-  #registerBody(credentials: Secret): Uint8Array {
+  #registerBuffer(credentials: Secret): Uint8Array {
     const shared = { versionInfo: this.#version, bindSecret: this.#session.bindSecret, clientContext: null };
     const given = credentials.reveal();
     return "token" in given
-      ? encodeRequest(loginRegisterWithPat, { ...shared, token: given.token })
-      : encodeRequest(loginRegister, { ...shared, username: given.username, password: given.password });
+      ? this.#buffers.encode(loginRegisterWithPat.request, { ...shared, token: given.token })
+      : this.#buffers.encode(loginRegister.request, { ...shared, username: given.username, password: given.password });
   }
 
   #establish(payload: Uint8Array, expected: bigint): StepOutcome {
@@ -226,7 +226,6 @@ export class LinkCalls {
   }
 }
 
-const noBody = new Uint8Array(0);
 const noContext = { partitionIncarnation: 0n, ownerGeneration: 0n, minimumMetadataOp: 0n } as const;
 
 /** Evictions that answer a login for good. The others end a connection only. */

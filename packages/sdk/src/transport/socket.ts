@@ -48,6 +48,7 @@ export function openSocket(
 function connectionOf(socket: Socket, endpoint: Endpoint, handlers: ConnectionHandlers): Connection {
   let failure: Error | undefined;
   let closing = false;
+  const uncork = (): void => socket.uncork();
   socket.on("data", (chunk: Uint8Array) => handlers.onData(chunk));
   socket.on("drain", () => handlers.onDrain());
   socket.on("error", (error) => (failure = error));
@@ -58,14 +59,14 @@ function connectionOf(socket: Socket, endpoint: Endpoint, handlers: ConnectionHa
     else handlers.onClose(errorOf(ErrorCode.Disconnected, lostText(endpoint, failure), { cause: failure }));
   });
   return {
-    send(pieces) {
+    send(bytes) {
       if (socket.destroyed || closing) return true;
-      if (pieces.length === 1) return socket.write(pieces[0] ?? new Uint8Array(0));
-      socket.cork();
-      let room = true;
-      for (const piece of pieces) room = socket.write(piece);
-      socket.uncork();
-      return room;
+      // Requests of one turn of the event loop leave in one system call: 8 of 39 µs of a small call, both sides together.
+      if (socket.writableCorked === 0) {
+        socket.cork();
+        process.nextTick(uncork);
+      }
+      return socket.write(bytes);
     },
     close() {
       if (closing) return;

@@ -18,8 +18,8 @@ export interface ConnectionHandlers {
 
 /** An open byte stream to one server. */
 export interface Connection {
-  /** Queues the pieces in order, without copying. False when the send buffer is full: wait for `onDrain`. */
-  send(pieces: readonly Uint8Array[]): boolean;
+  /** Queues bytes, without copying. False when the send buffer is full: wait for `onDrain`. */
+  send(bytes: Uint8Array): boolean;
   /** Ends the stream. `onClose` follows without an error; calling it again does nothing. */
   close(): void;
 }

@@ -1,4 +1,3 @@
-import { randomId } from "../session/random-identity.js";
 import { u128, wrongType } from "./check.js";
 
 /** A 128-bit number, or the text of a UUID; 0 and `undefined` ask for a random one. */
@@ -6,16 +5,19 @@ export type MessageId = bigint | number | string;
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
-/** The number of an id. A UUID reads as its bytes lie on the wire: the first is the lowest. */
-export function toMessageId(id: MessageId | undefined): bigint {
-  if (id === undefined) return randomId();
+/**
+ * The number of an id; undefined when a random one is wanted. A UUID reads as its bytes lie on the wire: the first is the
+ * lowest.
+ */
+export function toMessageId(id: MessageId | undefined): bigint | undefined {
+  if (id === undefined) return undefined;
   if (typeof id === "string") {
     if (!uuid.test(id)) throw wrongType("message.id", "a bigint, a number or a UUID", id);
     const digits = id.replaceAll("-", "").match(/../g) ?? [];
     return BigInt(`0x${digits.reverse().join("")}`);
   }
   const value = u128("message.id", id);
-  return value === 0n ? randomId() : value;
+  return value === 0n ? undefined : value;
 }
 
 /** The UUID text of an id. */

@@ -80,9 +80,9 @@ export class MemoryConnection implements Connection, Wire {
 
   // Client side
 
-  send(pieces: readonly Uint8Array[]): boolean {
+  send(sent: Uint8Array): boolean {
     if (!this.#isOpen) return true;
-    const bytes = concat(pieces);
+    const bytes = new Uint8Array(sent);
     const limit = this.#faults.breakAfterSent ?? Infinity;
     const passing = bytes.subarray(0, Math.max(0, Math.min(bytes.length, limit - this.sentBytes)));
     this.sentBytes += bytes.length;
