@@ -216,9 +216,9 @@ export class PartitionGroup {
     const isContended = this.pipeline.isQueued(
       (work) => work instanceof OffsetWork && work.key.kind === key.kind && work.key.id === key.id,
     );
-    if (isContended || !this.pipeline.hasRoom) return ErrorCode.TransientNotAccepted;
-    this.pipeline.submit(new CommitOnReadWork(this.machine, key, lastOffset, ownerGeneration));
-    return 0;
+    if (isContended) return ErrorCode.TransientNotAccepted;
+    const isTaken = this.pipeline.submit(new CommitOnReadWork(this.machine, key, lastOffset, ownerGeneration));
+    return isTaken ? 0 : ErrorCode.TransientNotAccepted;
   }
 
   /** Orders a decision of the server; gives 0 once it is committed, else why it is not. */

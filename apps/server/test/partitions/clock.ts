@@ -30,16 +30,22 @@ export class ManualClock implements Clock, Timers {
   /** Moves time forward, step by step through the timers on the way, and lets everything that follows happen. */
   async advance(byMillis: number): Promise<void> {
     const end = this.millis + byMillis;
+    await this.runTimers(end);
+    this.moveTo(end);
+    await settle();
+    // What happened meanwhile may have set timers that are due at once.
+    await this.runTimers(end);
+  }
+
+  private async runTimers(until: number): Promise<void> {
     for (;;) {
-      const next = [...this.due].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-      if (next === undefined) break;
+      const next = [...this.due].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0];
+      if (next === undefined) return;
       this.moveTo(Math.max(this.millis, next.at));
       this.due.delete(next);
       next.run();
       await settle();
     }
-    this.moveTo(end);
-    await settle();
   }
 
   private moveTo(millis: number): void {

@@ -147,6 +147,21 @@ describe("a journal without room", () => {
     const next = await node.killed();
     expect(await next.offsets()).toEqual(range(0, 60 - refused));
   });
+
+  it("refuses a poll that would store its offset there, and gives it no messages", async () => {
+    const node = await TestNode.start({ limits: { walBytesMax: 200_000, prepareQueueDepth: 127 } });
+    await node.send({ count: 3 }).answered;
+    // Whatever is not yet written counts in full, so this leaves not a byte.
+    for (let payloadBytes = 190_000; payloadBytes >= 0; payloadBytes -= payloadBytes > 5_000 ? 5_000 : 1) {
+      node.send({ count: 1, payloadBytes });
+    }
+    const refused = node.poll({ strategy: offsetAt(0), count: 3, autoCommit: true });
+    expect(codeOf(await refused.answered)).toBe(ErrorCode.TransientNotAccepted);
+    await settle();
+    expect(await node.stored(consumer)).toBeUndefined();
+    expect(polled(await node.poll({ count: 3, autoCommit: true }).answered).offsets).toEqual([0, 1, 2]);
+    expect(await node.stored(consumer)).toBe(2);
+  });
 });
 
 describe("a loss of power", () => {

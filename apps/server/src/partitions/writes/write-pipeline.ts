@@ -63,20 +63,17 @@ export class WritePipeline {
     this.queueDepth = 2 * deps.replica.identity.pipelineDepth;
   }
 
-  /** Takes a write, now or behind others; refuses it with 58 when both queues are full. */
-  submit(work: Work): void {
+  /** Takes a write, now or behind others; refuses it, and gives false, when there is no room for it. */
+  submit(work: Work): boolean {
     if (this.closedWith !== 0) work.refuse(this.closedWith);
-    else if (this.queue.length === 0 && this.canOrder(work)) this.order(work, false);
+    else if (this.queue.length === 0 && this.canOrder(work)) return this.order(work, false);
     else if (!work.isExclusive && this.queue.length >= this.queueDepth) work.refuse(ErrorCode.TransientNotAccepted);
     else {
       if (work.showsEarly) work.register();
       this.queue.push(work);
+      return true;
     }
-  }
-
-  /** Whether `submit` would take one more write. */
-  get hasRoom(): boolean {
-    return this.closedWith === 0 && this.queue.length < this.queueDepth;
+    return false;
   }
 
   /** Whether a write that fulfils the condition waits to be ordered. */
@@ -129,12 +126,13 @@ export class WritePipeline {
     return !work.isExclusive && !this.inFlight.some((entry) => entry.work.isExclusive);
   }
 
-  private order(work: Work, wasQueued: boolean): void {
+  /** False when the journal has no room for it. */
+  private order(work: Work, wasQueued: boolean): boolean {
     const { replica, store, clock } = this.deps;
     const isRegistered = wasQueued && work.showsEarly;
     const timestampMicros = replica.nextTimestamp(clock.nowMicros());
     const proposal = work.admit(timestampMicros);
-    if (proposal === undefined) return;
+    if (proposal === undefined) return true;
     const prepare = replica.propose(proposal, timestampMicros);
     const { op, header, body } = prepare;
     const kind = proposal.operation === Operation.SendMessages ? "batch" : "operation";
@@ -148,12 +146,13 @@ export class WritePipeline {
     this.isAppending = false;
     if (isTaken) {
       this.drain();
-      return;
+      return true;
     }
     replica.handBack(op);
     if (isRegistered) this.registerAnew();
     work.refuse(ErrorCode.TransientNotAccepted);
     this.deps.onJournalFull();
+    return false;
   }
 
   /** Applies what is committed, answers it, and orders what waited for the room. */
