@@ -1,4 +1,4 @@
-import { getPartitionRoute } from "@iggy/protocol";
+import { ErrorCode, getPartitionRoute } from "@iggy/protocol";
 import type { Call } from "../calls/call.js";
 import { refusalOf, timeoutOf } from "../calls/call-errors.js";
 import { Scope, ScopeEnded } from "../calls/scope.js";
@@ -35,7 +35,7 @@ export async function findRoute(
   } catch (error) {
     if (!(error instanceof ScopeEnded)) throw error;
     options.signal?.throwIfAborted();
-    throw timeoutOf(call, 58);
+    throw timeoutOf(call, ErrorCode.TransientNotAccepted);
   } finally {
     scope.dispose();
   }

@@ -1,3 +1,4 @@
+import { ErrorCode } from "@iggy/protocol";
 import { Scope, ScopeEnded } from "../calls/scope.js";
 import { FeatureUnavailableError, TimeoutError } from "../errors/index.js";
 import type { Connector } from "../session/connector.js";
@@ -64,9 +65,14 @@ export async function inTime<T>(
   } catch (error) {
     if (!(error instanceof ScopeEnded)) throw error;
     options.signal?.throwIfAborted();
-    throw new TimeoutError(58, `${what} had no result in ${String(timeoutMs)} ms`, timeoutMs, {
-      cause: connector.lastError,
-    });
+    throw new TimeoutError(
+      ErrorCode.TransientNotAccepted,
+      `${what} had no result in ${String(timeoutMs)} ms`,
+      timeoutMs,
+      {
+        cause: connector.lastError,
+      },
+    );
   } finally {
     scope.dispose();
   }

@@ -1,6 +1,7 @@
 import {
   createStream,
   deleteStream,
+  ErrorCode,
   getStream,
   getStreams,
   OptionScope,
@@ -84,7 +85,7 @@ export class StreamApi {
   async create(stream: CreateStream, options?: CallOptions): Promise<StreamDetails> {
     const { name, encryptionKey } = stream;
     const request = {
-      name: toName("name", name, 1013),
+      name: toName("name", name, ErrorCode.InvalidStreamName),
       options: mergedEntries(
         encryptionKey === undefined ? [] : [encryptionKeyEntry(encryptionKey)],
         optionEntries("stream", stream.options),
@@ -95,14 +96,18 @@ export class StreamApi {
   }
 
   async update({ streamId, name, reset = [], ...stream }: UpdateStream, options?: CallOptions): Promise<true> {
-    const typed = name === undefined ? [] : optionEntries("stream", { name: toName("name", name, 1013) });
+    const typed =
+      name === undefined ? [] : optionEntries("stream", { name: toName("name", name, ErrorCode.InvalidStreamName) });
     const patch = {
       target: { scope: OptionScope.stream, streamId: toIdentifier("streamId", streamId) },
       reset: [...reset],
       options: mergedEntries(typed, optionEntries("stream", stream.options)),
     };
     if (patch.options.length === 0 && reset.length === 0) {
-      throw new ValidationError(3, "stream.update changes nothing: name a value to set or a key to reset");
+      throw new ValidationError(
+        ErrorCode.InvalidCommand,
+        "stream.update changes nothing: name a value to set or a key to reset",
+      );
     }
     await this.#caller.write(updateResource, patch, { streamId }, options);
     return true;

@@ -1,5 +1,6 @@
 import {
   describeOptions,
+  ErrorCode,
   getMetadataChanges,
   getSnapshot,
   getStats,
@@ -85,7 +86,7 @@ export class SystemApi {
   ): Promise<OptionSpec[]> {
     const code = typeof scope === "number" ? scope : OptionScope[scope];
     if (nameOf(OptionScope, code) === undefined) {
-      throw new ValidationError(3, "scope takes topic, stream or user");
+      throw new ValidationError(ErrorCode.InvalidCommand, "scope takes topic, stream or user");
     }
     const { entries } = await this.#caller.read(describeOptions, { scope: code }, { scope }, options);
     return entries.map(optionSpecOf);

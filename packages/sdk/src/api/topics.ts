@@ -1,6 +1,7 @@
 import {
   createTopic,
   deleteTopic,
+  ErrorCode,
   getTopic,
   getTopics,
   OptionScope,
@@ -108,7 +109,7 @@ export class TopicApi {
     const request = {
       streamId: toIdentifier("streamId", streamId),
       partitionsCount: integer("partitionCount", topic.partitionCount ?? 1, 0, 1000),
-      name: toName("name", name, 2014),
+      name: toName("name", name, ErrorCode.InvalidTopicName),
       options: mergedEntries(
         topicOptionEntries({ durability: "replicated", consumerOffsetDurability: "replicated", ...topic }),
         optionEntries("topic", topic.options),
@@ -120,7 +121,7 @@ export class TopicApi {
   async update(topic: UpdateTopic, options?: CallOptions): Promise<true> {
     const { streamId, topicId, name, reset = [] } = topic;
     const typed = [
-      ...(name === undefined ? [] : optionEntries("topic", { name: toName("name", name, 2014) })),
+      ...(name === undefined ? [] : optionEntries("topic", { name: toName("name", name, ErrorCode.InvalidTopicName) })),
       ...topicOptionEntries(topic),
     ];
     const patch = {
@@ -129,7 +130,10 @@ export class TopicApi {
       options: mergedEntries(typed, optionEntries("topic", topic.options)),
     };
     if (patch.options.length === 0 && reset.length === 0) {
-      throw new ValidationError(3, "topic.update changes nothing: name a value to set or a key to reset");
+      throw new ValidationError(
+        ErrorCode.InvalidCommand,
+        "topic.update changes nothing: name a value to set or a key to reset",
+      );
     }
     await this.#caller.write(updateResource, patch, { streamId, topicId }, options);
     return true;

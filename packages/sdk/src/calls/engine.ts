@@ -1,5 +1,12 @@
-import { ErrorCode, type PartitionContext, provesNothingStored } from "@iggy/protocol";
 import {
+  deleteConsumerOffset,
+  ErrorCode,
+  type PartitionContext,
+  provesNothingStored,
+  storeConsumerOffset,
+} from "@iggy/protocol";
+import {
+  errorOf,
   FetchProgressUncertainError,
   IggyError,
   LaneBlockedError,
@@ -101,17 +108,19 @@ export class CallEngine {
   async resolve(id: bigint, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     const proved = this.operations.proved(id);
     if (proved !== undefined && this.operations.find(id) === undefined) {
-      if (proved.code !== 0) throw new IggyError(proved.code, `operation ${String(id)} was refused`);
+      if (proved.code !== 0) throw errorOf(proved.code, `operation ${String(id)} was refused`, { context: { operationId: id } });
       return;
     }
     const operation = this.operations.get(id);
     const scope = new Scope(timeoutMs, signal);
+    this.#active.add(scope);
     try {
       await this.#replay(operation, scope);
     } catch (error) {
       if (scope.end?.kind === "stopped") throw scope.end.reason;
       throw error instanceof ScopeEnded ? stillUncertain(operation, error) : error;
     } finally {
+      this.#active.delete(scope);
       scope.dispose();
     }
   }
@@ -347,7 +356,7 @@ export class CallEngine {
 
 const changes = (call: Call): boolean => call.effect === "write" || call.effect === "committing-read";
 
-const offsetWrites: ReadonlySet<number> = new Set([121, 122]);
+const offsetWrites: ReadonlySet<number> = new Set([storeConsumerOffset.code, deleteConsumerOffset.code]);
 const isOffsetWrite = (code: number): boolean => offsetWrites.has(code);
 
 const laneBlocked = (blocker: Operation, cause?: unknown): IggyError =>

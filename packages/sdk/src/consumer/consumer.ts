@@ -86,7 +86,7 @@ export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received>
     this.#membership = settings.partitions === undefined ? this.#makeMembership() : undefined;
     const { signal } = settings;
     if (signal?.aborted === true) void this.close();
-    else signal?.addEventListener("abort", () => void this.close(), { once: true });
+    else signal?.addEventListener("abort", () => void this.close(), { signal: this.#stopped.signal });
   }
 
   get streamId(): Id {

@@ -1,5 +1,6 @@
 import {
   decodeResult,
+  ErrorCode,
   isKnownOperation,
   isResultFramed,
   HEADER_SIZE,
@@ -15,8 +16,13 @@ export type Judgement =
   | { readonly kind: "refused"; readonly proven: boolean; readonly code: number }
   | { readonly kind: "malformed"; readonly why: string };
 
-/** Refusals that never are the result of a commit, whatever the reply claims: 57, 58, 89 and 90. */
-const neverCommitted: ReadonlySet<number> = new Set([57, 58, 89, 90]);
+/** Refusals that never are the result of a commit, whatever the reply claims. */
+const neverCommitted: ReadonlySet<number> = new Set([
+  ErrorCode.TransientNotCommitted,
+  ErrorCode.TransientNotAccepted,
+  ErrorCode.NotPrimary,
+  ErrorCode.DeferredPollCapacityExceeded,
+]);
 
 /**
  * Reads a reply against the request that it answers, in the order that all clients share: the status first, then the

@@ -1,4 +1,5 @@
 import {
+  cancelDeferredRequest,
   ErrorCode,
   FrameAssembler,
   FrameCommand,
@@ -105,10 +106,6 @@ export class Link {
     return this.#closed === undefined;
   }
 
-  get pendingRequests(): number {
-    return this.#pending.size;
-  }
-
   /** Sends a frame and waits for its reply, at most as long as the call lives. */
   async exchange(frame: RequestFrame, scope: Scope, options: ExchangeOptions = {}): Promise<Attempt> {
     const slots = frame.request === 0 ? this.#unboundSlot : this.#slots;
@@ -164,7 +161,7 @@ export class Link {
         request: frame.request,
         session: frame.session,
         operation: Operation.NonReplicated,
-        commandCode: 108,
+        commandCode: cancelDeferredRequest.code,
         requestChecksum: 0n,
         partitionIncarnation: 0n,
         ownerGeneration: 0n,

@@ -105,17 +105,9 @@ export class Connector implements Router {
     return this.#phase;
   }
 
-  get isConnected(): boolean {
-    return this.#link !== undefined;
-  }
-
   /** Why there is no link, for the error of a call that waited for one. */
   get lastError(): IggyError | undefined {
     return this.#lastError;
-  }
-
-  get roster(): Roster | undefined {
-    return this.#roster;
   }
 
   // Router

@@ -1,4 +1,4 @@
-import { textLimits, utf8Length } from "@iggy/protocol";
+import { ErrorCode, textLimits, utf8Length } from "@iggy/protocol";
 import { ValidationError } from "../errors/index.js";
 import { wrongType } from "../values/check.js";
 
@@ -51,11 +51,11 @@ export class Secret {
 /** Checks the bounds of credentials before they are sent. Values stay out of the errors. */
 export function checkedCredentials(credentials: Credentials): Secret {
   if ("token" in credentials) {
-    checkSecretText("token", credentials.token, { min: 1, max: 255 }, 4);
+    checkSecretText("token", credentials.token, { min: 1, max: 255 }, ErrorCode.InvalidFormat);
     return new Secret({ token: credentials.token });
   }
-  checkSecretText("username", credentials.username, textLimits.username, 43);
-  checkSecretText("password", credentials.password, textLimits.password, 44);
+  checkSecretText("username", credentials.username, textLimits.username, ErrorCode.InvalidUsername);
+  checkSecretText("password", credentials.password, textLimits.password, ErrorCode.InvalidPassword);
   return new Secret({ username: credentials.username, password: credentials.password });
 }
 
