@@ -198,6 +198,41 @@ describe("segments", () => {
   });
 });
 
+describe("readers beside a writer", () => {
+  it("see every offset once and in order, through rotation, checkpoints and retention", async () => {
+    const io = await memoryDisk();
+    const partition = await TestPartition.open(io, { segmentSizeBytes: 2000, residentBytesMax: 3000 });
+    let done = false;
+    const reader = async (count: number): Promise<number> => {
+      let next = 0;
+      let seen = 0;
+      while (!done || next < partition.nextOffset) {
+        const ceilingOffset = partition.nextOffset - 1;
+        const result = await partition.store.read({ startOffset: next, ceilingOffset, count, maxBytes: 5000 });
+        for (const { offset, text } of messagesOf(result)) {
+          // A jump is allowed only over what retention took.
+          if (offset !== next)
+            expect(offset === partition.store.startOffset || offset < partition.store.startOffset).toBe(true);
+          expect(text).toBe(`m${offset}`);
+          next = offset + 1;
+          seen++;
+        }
+        if (result.messagesCount === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      return seen;
+    };
+    const readers = [1, 3, 100, 7].map(reader);
+    for (let i = 0; i < 600; i += 3) {
+      await partition.send([`m${i}`, `m${i + 1}`, `m${i + 2}`]);
+      if (i % 150 === 0) await partition.checkpoint();
+      if (i % 200 === 100) await partition.store.deleteSegmentsThrough(i - 80);
+      if (i % 30 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    done = true;
+    for (const seen of await Promise.all(readers)) expect(seen).toBeGreaterThan(300);
+  });
+});
+
 describe("preallocation", () => {
   it("that the disk can't do is warned of once and changes nothing", async () => {
     const partition = await TestPartition.open(await memoryDisk(), { preallocate: true, segmentSizeBytes: 300 });

@@ -57,6 +57,26 @@ describe("a full disk", () => {
     }
   });
 
+  it("whose clean-up is cut off by a crash leaves a log that opens", async () => {
+    for (let room = 500; room < 2600; room += 150) {
+      for (let mutation = 3; mutation < 14; mutation++) {
+        let io = await memoryDisk();
+        const partition = await TestPartition.open(io, { segmentSizeBytes: 300 });
+        await partition.send(["kept"]);
+        io.capacityBytes = room + io.tree().reduce((sum, path) => sum + io.contents(path)!.length, 0);
+        io.haltAt(mutation);
+        for (let i = 0; i < 4; i++) partition.queue([`maybe ${i}`]);
+        await partition.settled(partition.op);
+        io.capacityBytes = Infinity;
+        io = mutation % 2 === 0 ? io.kill() : io.losePower();
+        const restarted = await TestPartition.open(io, { segmentSizeBytes: 300 });
+        const texts = await restarted.texts();
+        expect(["kept", "maybe 0", "maybe 1", "maybe 2", "maybe 3"].slice(0, texts.length)).toEqual(texts);
+        if (mutation % 2 === 0) expect(texts.length).toBeGreaterThanOrEqual(partition.journaledOp);
+      }
+    }
+  });
+
   it("refuses a checkpoint and nothing else", async () => {
     const io = await memoryDisk();
     const partition = await TestPartition.open(io);

@@ -160,6 +160,26 @@ describe("a journal that is cut", () => {
   });
 });
 
+describe("a journal that lost its end while the segments kept theirs", () => {
+  it("fences the partition when that had been synced, and nothing is cut", async () => {
+    for (const persisted of [false, true]) {
+      const io = await memoryDisk();
+      const before = await TestPartition.open(io, { persisted });
+      for (const text of numbers(3)) await before.send([text]);
+      await before.store.close();
+      const wal = io.contents(WAL)!;
+      const log = io.contents(LOG)!;
+      for (const size of [64, 64 + 336, wal.length - 1]) {
+        io.setContents(WAL, wal.subarray(0, size));
+        await expectFence(TestPartition.open(io, { persisted }), "damaged-log", "op 3");
+        expect(io.contents(LOG)).toEqual(log);
+      }
+      io.setContents(WAL, wal);
+      expect(await (await TestPartition.open(io, { persisted })).texts()).toEqual(numbers(3));
+    }
+  });
+});
+
 describe("foreign bytes behind the log", () => {
   it("are removed and never served", async () => {
     const io = await memoryDisk();

@@ -295,7 +295,7 @@ export class LogRecovery {
       if (isEnd || !isSameBoot) return undefined;
       throw this.fence("damaged-log", `${what}, and whole operations follow`);
     }
-    if (isEnd && !options.persisted) return what;
+    if (isEnd && !options.persisted && !(await this.recordsFollow())) return what;
     throw this.fence("damaged-log", `${what}, and everything up to op ${syncedOp} had been synced`);
   }
 
@@ -304,6 +304,20 @@ export class LogRecovery {
       if (batch === undefined) continue;
       const record = await this.window.bytes(batch.segmentStart, batch.position, batch.bytes);
       if (record !== undefined && isSame(record, batch) && isIntact(record)) return true;
+    }
+    return false;
+  }
+
+  /** Whether the segments go on with whole records where the journal ends: then the journal lost its end, not the log. */
+  private async recordsFollow(): Promise<boolean> {
+    const known = new Map(this.segments.map((segment) => [segment.startOffset, segment.sizeBytes]));
+    for (const [startOffset, size] of this.files) {
+      const position = known.get(startOffset) ?? 0;
+      const head = await this.window.bytes(startOffset, position, BATCH_HEADER_SIZE);
+      const length = head === undefined ? 0 : batchView.at(head).batchLength;
+      if (length < BATCH_HEADER_SIZE || position + length > size) continue;
+      const record = await this.window.bytes(startOffset, position, length);
+      if (record !== undefined && isIntact(record)) return true;
     }
     return false;
   }

@@ -303,8 +303,9 @@ export class PartitionWriter {
     const { log, journal, directory } = this.parts;
     if (!isOutOfSpace(error)) return new WriteFailed(directory, false, error);
     try {
-      await log.rollBack();
+      // The journal first: an entry must never name a batch that is taken away.
       await journal.rollBack();
+      await log.rollBack();
     } catch (failure) {
       return new WriteFailed(directory, false, asError(failure));
     }
