@@ -55,6 +55,7 @@ class LocalPlane implements PartitionPlane {
   private readonly reconciler: Reconciler;
   private readonly retirements: SessionRetirements;
   private readonly cleaner: Cleaner;
+  private cleaning: Promise<void> = Promise.resolve();
 
   constructor(shard: PartitionShard, storage: PartitionStorage) {
     this.shard = shard;
@@ -254,7 +255,8 @@ class LocalPlane implements PartitionPlane {
   }
 
   clean(): Promise<void> {
-    return this.cleaner.pass();
+    this.cleaning = this.cleaner.pass();
+    return this.cleaning;
   }
 
   drain(): void {
@@ -263,11 +265,14 @@ class LocalPlane implements PartitionPlane {
       local.early.refuseAll(ErrorCode.TransientNotAccepted);
       local.group?.drain();
     }
+    // What is left would try again what failed before; the directory may have another owner by then.
+    this.shard.waits.close();
   }
 
   async close(): Promise<void> {
     this.drain();
     await this.settled();
+    await this.cleaning;
     const failures: unknown[] = [];
     const closing: Promise<void>[] = [];
     for (const { group, address } of this.table.in()) {

@@ -11,6 +11,7 @@ export class Waits {
   private readonly timers: Timers;
   private armedFor = Infinity;
   private disarm: (() => void) | undefined;
+  private isClosed = false;
 
   constructor(clock: Clock, timers: Timers) {
     this.clock = clock;
@@ -22,7 +23,7 @@ export class Waits {
     return this.clock.monotonicMillis();
   }
 
-  /** Runs at the given time unless it is cancelled before. */
+  /** Runs at the given time unless it is cancelled, or everything is closed, before. */
   at(dueMillis: number, run: () => void): Wait {
     const wait = this.queue.add(dueMillis, run);
     this.arm();
@@ -34,9 +35,15 @@ export class Waits {
     if (this.queue.size === 0) this.stop();
   }
 
+  /** From now on nothing runs any more. */
+  close(): void {
+    this.isClosed = true;
+    this.stop();
+  }
+
   private arm(): void {
     const next = this.queue.next;
-    if (next === undefined || next >= this.armedFor) return;
+    if (this.isClosed || next === undefined || next >= this.armedFor) return;
     this.stop();
     this.armedFor = next;
     this.disarm = this.timers.after(Math.max(0, next - this.nowMillis), () => {

@@ -197,4 +197,46 @@ describe("a node that stops", () => {
     await node.plane.close();
     await settle();
   });
+
+  it.each([
+    ["opens", "make-directory", (node: TestNode) => node.catalog.put(other, incarnation)],
+    ["removes", "remove-directory", (node: TestNode) => node.catalog.drop(partition)],
+  ] as const)("%s no partition later that it could not before", async (_what, operation, change) => {
+    const node = await TestNode.start();
+    await node.send({ count: 1 }).answered;
+    const heal = node.disk.fail({ operation, path: (path) => /partitions\/[01]/.test(path), code: "EIO" });
+    change(node);
+    node.plane.reconcile();
+    await node.plane.settled();
+    expect(node.logged.some(({ level }) => level === "error")).toBe(true);
+    await node.stop();
+    heal();
+    // Another process may have the directory now.
+    const before = node.disk.tree("/data");
+    await node.clock.advance(100_000);
+    expect(node.disk.tree("/data")).toEqual(before);
+    expect(node.clock.armed).toBe(0);
+  });
+
+  it("waits for the deletion of segments that is under way", async () => {
+    const node = await TestNode.start();
+    node.catalog.policy = { ...node.catalog.policy, messageExpiryMicros: 1 };
+    for (let i = 0; i < 5; i++) await node.send({ count: 20, payloadBytes: 30_000 }).answered;
+    await node.clock.advance(1_000);
+    const { disk } = node;
+    const remove = disk.remove.bind(disk);
+    let removing = 0;
+    disk.remove = async (path) => {
+      removing++;
+      await settle();
+      await settle();
+      await remove(path);
+      removing--;
+    };
+    void node.plane.clean();
+    await settle();
+    expect(removing).toBe(1);
+    await node.stop();
+    expect(removing).toBe(0);
+  });
 });
