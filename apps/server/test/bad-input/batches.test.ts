@@ -222,14 +222,13 @@ describe("fences", () => {
     );
   });
 
-  it.each([1_000_000, 2n ** 53n, 2n ** 64n - 1n])(
-    "metadata op %i, which this node never applies, is refused with 58 within the read budget",
-    async (minimumMetadataOp) => {
-      const startedAt = performance.now();
-      expect(await send({ batch: batchWith() }, { minimumMetadataOp })).toBe(refused(ErrorCode.TransientNotAccepted));
-      expect(performance.now() - startedAt).toBeLessThan(6000);
-    },
-  );
+  it("metadata that this node never applies is waited for no longer than the read budget: 58", async () => {
+    const startedAt = performance.now();
+    const never = [1_000_000, 2n ** 53n, 2n ** 64n - 1n];
+    const outcomes = never.map((minimumMetadataOp) => send({ batch: batchWith() }, { minimumMetadataOp }));
+    expect(new Set(await Promise.all(outcomes))).toEqual(new Set([refused(ErrorCode.TransientNotAccepted)]));
+    expect(performance.now() - startedAt).toBeLessThan(6000);
+  });
 });
 
 describe("partitioning", () => {
