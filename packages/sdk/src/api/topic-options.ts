@@ -90,8 +90,9 @@ export function topicOptionEntries(fields: TopicOptionFields): readonly OptionEn
       'enforceFsync is gone: durability "persisted" makes a send wait for stable storage',
     );
   }
+  const values = new Map<string, unknown>(Object.entries(fields));
   return Object.entries(encoders).flatMap(([field, [key, encode]]) => {
-    const value: unknown = fields[field as keyof TopicOptionFields];
+    const value = values.get(field);
     const entry = value === undefined ? undefined : encode(key, value);
     return entry === undefined ? [] : [entry];
   });

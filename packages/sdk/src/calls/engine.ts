@@ -108,7 +108,8 @@ export class CallEngine {
   async resolve(id: bigint, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     const proved = this.operations.proved(id);
     if (proved !== undefined && this.operations.find(id) === undefined) {
-      if (proved.code !== 0) throw errorOf(proved.code, `operation ${String(id)} was refused`, { context: { operationId: id } });
+      if (proved.code !== 0)
+        throw errorOf(proved.code, `operation ${String(id)} was refused`, { context: { operationId: id } });
       return;
     }
     const operation = this.operations.get(id);

@@ -1,13 +1,31 @@
 import { TypedEmitter } from "../events/typed-emitter.js";
 import type { ClientEventName, ClientEvents, Emit } from "../session/events.js";
 import { integer } from "../values/check.js";
+import { EventQueue } from "./event-queue.js";
+
+type Named<Name extends ClientEventName> = { readonly type: Name } & ClientEvents[Name];
 
 export type ClientEvent =
-  | { readonly [Name in ClientEventName]: { readonly type: Name } & ClientEvents[Name] }[ClientEventName]
+  | { [Name in ClientEventName]: Named<Name> }[ClientEventName]
   /** Events were dropped because nobody read them. */
   | { readonly type: "overflow"; readonly lost: number };
 
-type Observer = (event: ClientEvent) => void;
+/** How an event says its name. One entry per name keeps name and contents together for the type checker. */
+const named: { readonly [Name in ClientEventName]: (event: ClientEvents[Name]) => ClientEvent } = {
+  connected: (event) => ({ type: "connected", ...event }),
+  disconnected: (event) => ({ type: "disconnected", ...event }),
+  signedIn: (event) => ({ type: "signedIn", ...event }),
+  signedOut: (event) => ({ type: "signedOut", ...event }),
+  shutdown: (event) => ({ type: "shutdown", ...event }),
+  "link-up": (event) => ({ type: "link-up", ...event }),
+  "link-down": (event) => ({ type: "link-down", ...event }),
+  reconnecting: (event) => ({ type: "reconnecting", ...event }),
+  sessionReset: (event) => ({ type: "sessionReset", ...event }),
+  heartbeat: (event) => ({ type: "heartbeat", ...event }),
+  eviction: (event) => ({ type: "eviction", ...event }),
+  "operation-retained": (event) => ({ type: "operation-retained", ...event }),
+  error: (event) => ({ type: "error", ...event }),
+};
 
 /** Events of a client, for listeners and for readers. A listener that throws becomes an `error` event. */
 export class Emitter {
@@ -15,7 +33,8 @@ export class Emitter {
     // An error listener that throws has nobody left to tell.
     if (name !== "error") this.emit("error", { error });
   });
-  readonly #observers = new Set<Observer>();
+  readonly #queues = new Set<EventQueue<ClientEvent>>();
+  #isOver = false;
 
   on<Name extends ClientEventName>(name: Name, listener: (event: ClientEvents[Name]) => void): void {
     this.#listeners.on(name, listener);
@@ -27,60 +46,21 @@ export class Emitter {
 
   readonly emit: Emit = (name, event) => {
     this.#listeners.emit(name, event);
-    if (this.#observers.size === 0) return;
-    const seen = Object.assign({ type: name }, event) as ClientEvent;
-    for (const observer of [...this.#observers]) observer(seen);
+    for (const queue of [...this.#queues]) queue.push(named[name](event));
+    if (name !== "shutdown") return;
+    this.#isOver = true;
+    for (const queue of [...this.#queues]) queue.end();
   };
 
   /** The events from now on. Keeps at most `buffer` of them for a slow reader, then drops the oldest. */
-  events(buffer = 1000): AsyncIterableIterator<ClientEvent> {
-    const queue = new EventQueue(integer("buffer", buffer, 1, 1_000_000));
-    const observer: Observer = (event) => queue.push(event);
+  events(buffer: number): AsyncIterableIterator<ClientEvent> {
+    const queue = new EventQueue<ClientEvent>(integer("buffer", buffer, 1, 1_000_000), {
+      onOverflow: (lost) => ({ type: "overflow", lost }),
+      onEnd: () => this.#queues.delete(queue),
+    });
     // From this call on, not from the first read: what happens in between is not lost.
-    this.#observers.add(observer);
-    return queue.read(() => this.#observers.delete(observer));
-  }
-}
-
-class EventQueue {
-  readonly #limit: number;
-  #events: ClientEvent[] = [];
-  #lost = 0;
-  #wake: (() => void) | undefined;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  push(event: ClientEvent): void {
-    this.#events.push(event);
-    if (this.#events.length > this.#limit) {
-      this.#events.shift();
-      this.#lost++;
-    }
-    this.#wake?.();
-  }
-
-  async *read(onEnd: () => void): AsyncGenerator<ClientEvent, void, undefined> {
-    try {
-      for (;;) {
-        const event = this.#next();
-        if (event === undefined) {
-          await new Promise<void>((resolve) => (this.#wake = resolve));
-          continue;
-        }
-        yield event;
-        if (event.type === "shutdown") return;
-      }
-    } finally {
-      onEnd();
-    }
-  }
-
-  #next(): ClientEvent | undefined {
-    if (this.#lost === 0) return this.#events.shift();
-    const lost = this.#lost;
-    this.#lost = 0;
-    return { type: "overflow", lost };
+    if (this.#isOver) queue.end();
+    else this.#queues.add(queue);
+    return queue;
   }
 }

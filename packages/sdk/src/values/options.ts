@@ -52,12 +52,13 @@ export function mergedEntries(typed: readonly OptionEntry[], others: readonly Op
 
 /** Values by key. Kinds that this client does not know are left out. */
 export function optionValues(entries: readonly OptionEntry[]): OptionValues {
-  const values: Record<string, OptionValue> = {};
-  for (const entry of entries) {
-    const read = readOptionValue(entry);
-    if (read !== undefined) values[entry.key] = read.value;
-  }
-  return values;
+  // Entries, not assignments: a key like `__proto__` is a key like any other.
+  return Object.fromEntries(
+    entries.flatMap((entry) => {
+      const read = readOptionValue(entry);
+      return read === undefined ? [] : [[entry.key, read.value]];
+    }),
+  );
 }
 
 const streamKeySize = 32;
