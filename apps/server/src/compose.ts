@@ -8,6 +8,7 @@ import { CommandTable } from "./dispatch/command-table.js";
 import { FrameGate } from "./dispatch/frame-gate.js";
 import { PartitionCommands } from "./dispatch/partition-commands.js";
 import { Housekeeping } from "./housekeeping.js";
+import { inTurn } from "./in-turn.js";
 import type { Logger, Logging } from "./logging/index.js";
 import { MetadataPlane } from "./metadata/metadata-plane.js";
 import { MachineCatalog } from "./metadata/partition-catalog.js";
@@ -42,6 +43,8 @@ const systemClock: Clock = {
 export interface ServerDeps {
   readonly settings: Settings;
   readonly logging: Logging;
+  /** The disk that holds the data; that of the machine without one. */
+  readonly io?: Io;
   /** The node can't go on: what it promised to keep can't be kept. */
   readonly onFatal: (error: Error) => void;
 }
@@ -59,11 +62,28 @@ export interface ServerParts {
   readonly log: Logger;
 }
 
-/** Builds the node inside out: log and state first, then what serves them, then the door. */
-export async function openParts(
+/** Builds the node. Rejects, with nothing left running, when a part of it does not start. */
+export async function openParts(deps: ServerDeps, io: Io, directory: DataDirectory): Promise<ServerParts> {
+  const started: Stop[] = [];
+  try {
+    return await build(deps, io, directory, started);
+  } catch (error) {
+    await inTurn(started.reverse()).catch((failure: unknown) =>
+      deps.logging.part("server").error({ err: failure }, "what was started could not be closed cleanly"),
+    );
+    throw error;
+  }
+}
+
+/** Ends a part that was started. */
+type Stop = () => void | Promise<void>;
+
+/** Inside out: log and state first, then what serves them, then the door. */
+async function build(
   { settings, logging, onFatal }: ServerDeps,
   io: Io,
   directory: DataDirectory,
+  started: Stop[],
 ): Promise<ServerParts> {
   const { config, dataDirectory } = settings;
   const log = logging.part("server");
@@ -125,6 +145,10 @@ export async function openParts(
     onFatal,
     log: logging.part("metadata"),
   });
+  started.push(
+    () => metadata.close(),
+    () => partitions.close(),
+  );
   if (metadata.appliedOp === 0) await createRoot(metadata, settings);
   await partitions.start({ removeUnknown: !metadataStore.recovered.fresh });
 
@@ -191,18 +215,11 @@ export async function openParts(
   });
   late.housekeeping = housekeeping;
 
-  let listener: TcpListener | undefined;
-  try {
-    if (config.tcp.enabled) listener = await openListener(config, connections, gate, clock);
-  } catch (error) {
-    // Nobody could connect: what was recovered is closed as it is.
-    await partitions.close();
-    await metadata.close();
-    throw error;
-  }
+  const listener = config.tcp.enabled ? await openListener(config, connections, gate, clock) : undefined;
+  started.push(() => listener?.close());
   bound.tcpPort = listener?.port ?? 0;
-  housekeeping.start();
   await writeCurrentConfig(dataDirectory, withTcpPort(config, bound.tcpPort));
+  housekeeping.start();
   return { config, directory, metadata, partitions, connections, gate, housekeeping, listener, log };
 }
 

@@ -1,6 +1,7 @@
 import { LibuvIo, openDataDirectory } from "@iggy/storage";
 import { openParts, type ServerDeps, type ServerParts } from "./compose.js";
 import { formatAddress, type Settings } from "./config/index.js";
+import { inTurn } from "./in-turn.js";
 import type { Logging } from "./logging/index.js";
 import { recreateRuntimeDirectory } from "./system/index.js";
 import { SERVER_VERSION } from "./version.js";
@@ -23,8 +24,7 @@ export class Server {
    * any of it fails.
    */
   static async start(deps: ServerDeps): Promise<Server> {
-    const { settings, logging } = deps;
-    const io = new LibuvIo();
+    const { settings, logging, io = new LibuvIo() } = deps;
     const directory = await openDataDirectory(io, settings.dataDirectory, { fresh: settings.fresh });
     try {
       const { config } = settings;
@@ -43,7 +43,10 @@ export class Server {
     return formatAddress(this.host, this.port);
   }
 
-  /** Ends gracefully: no acknowledged write is lost. Repeated calls share one stop. */
+  /**
+   * Ends gracefully: no acknowledged write is lost. Rejects, with nothing left running, when some of it could not be
+   * written where it belongs. Repeated calls share one stop.
+   */
   stop(): Promise<void> {
     this.stopping ??= this.stopOnce();
     return this.stopping;
@@ -58,10 +61,12 @@ export class Server {
     partitions.drain();
     await this.finishRequests(config.sharding.shutdownDrainTimeoutMillis);
     for (const connection of connections.all()) connection.end();
-    await partitions.close();
-    await metadata.close();
-    await this.closeConnections(config.messageBus.closeGraceMillis);
-    await directory.release();
+    await inTurn([
+      () => partitions.close(),
+      () => metadata.close(),
+      () => this.closeConnections(config.messageBus.closeGraceMillis),
+      () => directory.release(),
+    ]);
     log.info({}, "stopped");
   }
 

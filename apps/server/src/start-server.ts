@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConfigOverrides, readSettings } from "./config/index.js";
+import { inTurn } from "./in-turn.js";
 import { Logging, silentConsole, stdoutConsole } from "./logging/index.js";
 import { Server } from "./server.js";
 import { thisMachine } from "./system/index.js";
@@ -58,12 +59,15 @@ export async function startServer(options: StartServerOptions = {}): Promise<Run
   const logging = new Logging(options.log === "console" ? stdoutConsole(process.stdout, {}) : silentConsole);
   let failure: Error | undefined;
   const server = await Server.start({ settings, logging, onFatal: (error) => (failure ??= error) });
-  const close = async (): Promise<void> => {
-    await server.stop();
-    await logging.close();
-    if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true, force: true });
-    if (failure !== undefined) throw failure;
-  };
+  const close = (): Promise<void> =>
+    inTurn([
+      () => server.stop(),
+      () => logging.close(),
+      () => (options.dataDirectory === undefined ? rm(dataDirectory, { recursive: true, force: true }) : undefined),
+      () => {
+        if (failure !== undefined) throw failure;
+      },
+    ]);
   let closing: Promise<void> | undefined;
   const closeOnce = (): Promise<void> => (closing ??= close());
   return {

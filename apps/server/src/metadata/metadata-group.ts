@@ -60,15 +60,21 @@ export class MetadataGroup<Applied> {
     this.promote();
   }
 
-  /** Takes nothing more, waits for what is under way, and writes a snapshot so that the next start replays nothing. */
+  /**
+   * Takes nothing more, waits for what is under way, and writes a snapshot so that the next start replays nothing. Without
+   * the snapshot it rejects, with the store closed; the journal holds everything all the same.
+   */
   async close(): Promise<void> {
     this.closing = true;
     if (this.waiting.size + this.queue.length > 0 && !this.failed) {
       await new Promise<void>((resolve) => this.idle.push(resolve));
     }
     await this.checkpoint;
-    if (!this.failed && this.deps.replica.appliedOp > 0) await this.takeCheckpoint();
-    await this.deps.store.close();
+    try {
+      if (!this.failed && this.deps.replica.appliedOp > 0) await this.takeCheckpoint();
+    } finally {
+      await this.deps.store.close();
+    }
   }
 
   private promote(): void {

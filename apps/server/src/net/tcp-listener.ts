@@ -62,6 +62,12 @@ export class TcpListener {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** Both at once. */
+  close(): void {
+    this.stopAccepting();
+    this.destroyConnections();
+  }
+
   private track(socket: Socket): void {
     this.sockets.add(socket);
     socket.on("close", () => this.sockets.delete(socket));
