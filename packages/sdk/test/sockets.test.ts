@@ -2,11 +2,19 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { bindSession, getStream, loginRegister } from "@iggy/protocol";
+import {
+  bindSession,
+  encodeUserHeaders,
+  getClusterMetadata,
+  getStream,
+  loginRegister,
+  pollMessagesDeferred,
+} from "@iggy/protocol";
 import { describe, expect, test } from "vitest";
-import { Client, TimeoutError } from "../src/index.js";
+import { Client, Consumer, PollingStrategy, TimeoutError } from "../src/index.js";
 import { clientOf } from "./support/clients.js";
-import { ScriptedNode } from "./support/scripted-node.js";
+import { ScriptedPartition } from "./support/poll-replies.js";
+import { ScriptedNode, type Wire } from "./support/scripted-node.js";
 import { ScriptedServer } from "./support/scripted-server.js";
 
 const fixture = (name: string): URL => new URL(`./fixtures/${name}`, import.meta.url);
@@ -31,6 +39,46 @@ describe("TCP", () => {
     expect(server.received.at(-1)?.body.length).toBeGreaterThan(10_000_000);
     const reply = await client.sendBinaryRequest(getStream.code, Uint8Array.of(1, 4, 1, 0, 0, 0));
     expect(reply).toHaveLength(5_000_000);
+  });
+
+  test("bytes are Buffers, in whatever pieces a reply arrives", async () => {
+    await using server = await ScriptedServer.start();
+    const partition = new ScriptedPartition();
+    partition.append([
+      {
+        id: 1n,
+        payload: new TextEncoder().encode("hello"),
+        originTimestamp: 1000,
+        userHeaders: encodeUserHeaders([["k", Uint8Array.of(1)]]),
+      },
+    ]);
+    let inPieces = false;
+    server.handler = (received) => {
+      const { wire } = received;
+      const pieces = inPieces ? { ...wire, write: (bytes: Uint8Array) => void splitWrite(wire, bytes, 100) } : wire;
+      const via = { ...received, wire: pieces };
+      if (received.code === pollMessagesDeferred.code) partition.serve(server, via);
+      else server.answer(via);
+    };
+    await using client = clientOf(server);
+    await client.connect();
+    for (inPieces of [false, true]) {
+      const { messages } = await client.message.poll({
+        streamId: 1,
+        topicId: 1,
+        partitionId: 0,
+        consumer: Consumer.Named(1),
+        pollingStrategy: PollingStrategy.First,
+      });
+      const [message] = messages;
+      expect(message?.payload).toBeInstanceOf(Buffer);
+      expect(String(message?.payload)).toBe("hello");
+      expect(message?.copy().payload).toBeInstanceOf(Buffer);
+      expect(message?.userHeaders[0]?.value.value).toBeInstanceOf(Buffer);
+      await expect(client.sendBinaryRequest(getClusterMetadata.code, new Uint8Array(0))).resolves.toBeInstanceOf(
+        Buffer,
+      );
+    }
   });
 
   test("a server restart: calls during it end in their time, the client comes back by itself", async () => {
@@ -75,6 +123,11 @@ describe("TCP", () => {
     server.close();
   });
 });
+
+function splitWrite(wire: Wire, bytes: Uint8Array, at: number): void {
+  wire.write(bytes.slice(0, at));
+  setTimeout(() => wire.write(bytes.slice(at)), 20);
+}
 
 describe("TLS", () => {
   async function tlsServer() {

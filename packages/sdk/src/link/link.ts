@@ -68,6 +68,7 @@ export class Link {
   boundFence: number | undefined;
 
   readonly #settings: LinkSettings;
+  readonly #present: (bytes: Uint8Array) => Uint8Array;
   #connection: Connection | undefined;
   #closed: IggyError | undefined;
   readonly #assembler: FrameAssembler;
@@ -79,7 +80,8 @@ export class Link {
   readonly #writes = new Set<() => void>();
   #full = false;
 
-  private constructor(endpoint: Endpoint, settings: LinkSettings) {
+  private constructor(transport: Transport, endpoint: Endpoint, settings: LinkSettings) {
+    this.#present = transport.present ?? ((bytes) => bytes);
     this.endpoint = endpoint;
     this.address = endpointText(endpoint);
     this.#settings = settings;
@@ -92,7 +94,7 @@ export class Link {
     settings: LinkSettings,
     signal: AbortSignal,
   ): Promise<Link> {
-    const link = new Link(endpoint, settings);
+    const link = new Link(transport, endpoint, settings);
     const handlers: ConnectionHandlers = {
       onData: (chunk) => link.#onData(chunk),
       onDrain: () => link.#onDrain(),
@@ -220,7 +222,7 @@ export class Link {
     const pending = this.#pending.get(request);
     // A reply that nobody waits for belongs to a call that ended.
     if (pending === undefined) return;
-    const judgement = judgeReply(header, frame, pending.frame);
+    const judgement = judgeReply(header, this.#present(frame), pending.frame);
     if (judgement.kind === "malformed")
       throw new ProtocolFrameError(ErrorCode.InvalidCommand, `malformed reply: ${judgement.why}`);
     this.#pending.delete(request);

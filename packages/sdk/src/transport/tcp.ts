@@ -1,5 +1,5 @@
 import { connect, type TcpNetConnectOpts } from "node:net";
-import { openSocket } from "./socket.js";
+import { asBuffer, openSocket } from "./socket.js";
 import type { Transport } from "./transport.js";
 
 export interface TcpOptions {
@@ -16,6 +16,7 @@ export interface TcpOptions {
 export function tcpTransport(options: TcpOptions = {}): Transport {
   return {
     protocol: "tcp",
+    present: asBuffer,
     connect(endpoint, handlers, signal) {
       const socket = connect({
         ...options.socket,

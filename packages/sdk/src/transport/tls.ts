@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { connect, createSecureContext, type ConnectionOptions, type SecureContext } from "node:tls";
 import { IggyError, errorOf } from "../errors/index.js";
-import { openSocket } from "./socket.js";
+import { asBuffer, openSocket } from "./socket.js";
 import type { TcpOptions } from "./tcp.js";
 import type { Transport } from "./transport.js";
 
@@ -28,6 +28,7 @@ export function tlsTransport(options: TlsOptions = {}, tcp: TcpOptions = {}): Tr
   let context: Promise<SecureContext> | undefined;
   return {
     protocol: "tcp",
+    present: asBuffer,
     async connect(endpoint, handlers, signal) {
       context ??= secureContext(options);
       const secure = await context;

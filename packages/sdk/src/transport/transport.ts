@@ -27,6 +27,8 @@ export interface Connection {
 /** A way to open connections. */
 export interface Transport {
   readonly protocol: TransportProtocol;
+  /** The same bytes in the form that programs of its platform expect of a reply; as they are without it. */
+  readonly present?: (bytes: Uint8Array) => Uint8Array;
   /** Opens a connection; rejects when `signal` aborts first. */
   connect(endpoint: Endpoint, handlers: ConnectionHandlers, signal: AbortSignal): Promise<Connection>;
 }

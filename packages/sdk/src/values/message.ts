@@ -144,7 +144,8 @@ export class Message {
     let index = 0;
     while (walk.next() && walk.frameOffset !== frameOffset) index++;
     const { header, frames } = sliceBatch(bytes, batch.base, index, index + 1);
-    const own = new Uint8Array(header.length + frames.length);
+    // The copying method of the array itself keeps its kind: a message of Buffers stays one.
+    const own = Uint8Array.prototype.slice.call(bytes, 0, header.length + frames.length);
     own.set(header);
     own.set(frames, header.length);
     return new Message(new Records(own), 0);
