@@ -2,6 +2,9 @@ import type { Prepare, Proposal, Replica } from "@iggy/consensus";
 import { type MetadataStore, WriteFailed } from "@iggy/storage";
 import type { Clock } from "../request.js";
 
+/** A disk without room for a checkpoint is asked again after this long. */
+const RETRY_MILLIS = 1_000;
+
 export interface MetadataGroupDeps<Applied> {
   readonly replica: Replica;
   readonly store: MetadataStore;
@@ -14,6 +17,7 @@ export interface MetadataGroupDeps<Applied> {
   readonly requestQueueDepth: number;
   /** The journal can't be written: the node must stop, since what it promised can't be kept. */
   readonly onFatal: (error: Error) => void;
+  readonly log: { warn(fields: object, message: string): void };
 }
 
 export interface CommittedOperation<Applied> {
@@ -39,6 +43,7 @@ export class MetadataGroup<Applied> {
   private readonly queue: Queued<Applied>[] = [];
   private readonly idle: (() => void)[] = [];
   private checkpoint: Promise<void> | undefined;
+  private checkpointNotBeforeMillis = 0;
   private appliedChecksum: bigint;
   private failed = false;
   private closing = false;
@@ -78,8 +83,12 @@ export class MetadataGroup<Applied> {
   }
 
   private promote(): void {
-    const { replica, clock } = this.deps;
+    const { replica, store, clock } = this.deps;
     while (!this.failed && replica.admission() === "admit") {
+      if (store.freeSlots <= 0) {
+        this.awaitSlots();
+        return;
+      }
       const next = this.queue.shift();
       if (next === undefined) return;
       const prepare = replica.propose(next.proposal, replica.nextTimestamp(clock.nowMicros()));
@@ -88,20 +97,28 @@ export class MetadataGroup<Applied> {
     }
   }
 
+  /** A checkpoint frees slots of the journal; when none can be taken now, there is no room for what waits. */
+  private awaitSlots(): void {
+    this.checkpointWhenDue();
+    if (this.checkpoint === undefined) this.refuseQueue();
+  }
+
   private journal(prepare: Prepare): void {
-    this.deps.store.append({ op: prepare.op, header: prepare.header, body: prepare.body }).then(
-      () => {
-        this.deps.replica.journaled(prepare.op);
-        this.applyCommitted();
-        this.promote();
-        this.reportIdle();
-      },
-      (error: unknown) => {
-        if (error instanceof WriteFailed && error.outOfSpace) this.handBack(prepare.op);
-        else this.fail(error);
-        this.reportIdle();
-      },
-    );
+    this.deps.store
+      .append({ op: prepare.op, header: prepare.header, body: prepare.body })
+      .then(
+        () => {
+          this.deps.replica.journaled(prepare.op);
+          this.applyCommitted();
+          this.promote();
+        },
+        (error: unknown) => {
+          if (isFull(error)) this.handBack(prepare.op);
+          else this.fail(error);
+        },
+      )
+      .catch((error: unknown) => this.fail(error))
+      .finally(() => this.reportIdle());
   }
 
   private applyCommitted(): void {
@@ -110,13 +127,30 @@ export class MetadataGroup<Applied> {
       this.appliedChecksum = prepare.checksum;
       this.finish(prepare.op, { prepare, applied });
     }
-    if (this.deps.store.checkpointDue && this.checkpoint === undefined && !this.closing) {
-      this.checkpoint = this.takeCheckpoint()
-        .catch((error: unknown) => this.fail(error))
-        .finally(() => {
-          this.checkpoint = undefined;
-        });
+    this.checkpointWhenDue();
+  }
+
+  private checkpointWhenDue(): void {
+    const { store, clock } = this.deps;
+    if (!store.checkpointDue || this.checkpoint !== undefined || this.closing) return;
+    if (clock.monotonicMillis() < this.checkpointNotBeforeMillis) return;
+    this.checkpoint = this.takeCheckpoint()
+      .catch((error: unknown) => this.checkpointFailed(error))
+      .finally(() => {
+        this.checkpoint = undefined;
+        this.promote();
+        this.reportIdle();
+      });
+  }
+
+  /** The journal goes on without a checkpoint as long as it has slots. */
+  private checkpointFailed(error: unknown): void {
+    if (!isFull(error)) {
+      this.fail(error);
+      return;
     }
+    this.checkpointNotBeforeMillis = this.deps.clock.monotonicMillis() + RETRY_MILLIS;
+    this.deps.log.warn({ err: error }, "no room on the disk for a checkpoint of the metadata");
   }
 
   /** The disk is full: the operation and those behind it were not stored and nobody else has seen them. */
@@ -124,7 +158,12 @@ export class MetadataGroup<Applied> {
     if (!this.waiting.has(fromOp)) return;
     this.deps.replica.handBack(fromOp);
     for (const op of [...this.waiting.keys()].filter((waiting) => waiting >= fromOp)) this.finish(op, undefined);
-    // What waits in the queue would meet the same disk; its senders try again later.
+    // What waits in the queue would meet the same disk.
+    this.refuseQueue();
+  }
+
+  /** There is no room; the senders try again later. */
+  private refuseQueue(): void {
     for (const { done } of this.queue.splice(0)) done(undefined);
   }
 
@@ -149,3 +188,5 @@ export class MetadataGroup<Applied> {
     this.deps.onFatal(error instanceof Error ? error : new Error(String(error)));
   }
 }
+
+const isFull = (error: unknown): boolean => error instanceof WriteFailed && error.outOfSpace;

@@ -61,7 +61,10 @@ export interface MetadataPlaneDeps {
   /** What an applied operation changed outside the metadata. Runs before the client is answered. */
   readonly onEffects: (effects: readonly MetadataEffect[]) => void;
   readonly onFatal: (error: Error) => void;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: {
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
 }
 
 /**
@@ -109,6 +112,7 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
         snapshot: () => this.machine.snapshot(),
         requestQueueDepth: 2 * deps.prepareQueueDepth,
         onFatal: deps.onFatal,
+        log: deps.log,
       },
       head.headChecksum,
     );

@@ -10,15 +10,19 @@ class HeldStore implements MetadataStore {
   readonly checkpoints: number[] = [];
   checkpointDue = false;
   freeSlots = 100;
+  checkpointFault: Error | undefined;
   private readonly pending: { resolve: () => void; reject: (error: Error) => void }[] = [];
 
   append(entry: JournalEntry): Promise<void> {
+    if (this.freeSlots-- <= 0) return Promise.reject(new RangeError("no journal slot is free"));
     this.entries.push(entry);
     return new Promise((resolve, reject) => this.pending.push({ resolve, reject }));
   }
   checkpoint(op: number): Promise<void> {
     this.checkpoints.push(op);
+    if (this.checkpointFault !== undefined) return Promise.reject(this.checkpointFault);
     this.checkpointDue = false;
+    this.freeSlots = 100;
     return Promise.resolve();
   }
   close(): Promise<void> {
@@ -47,12 +51,16 @@ describe("the metadata group", () => {
   let store: HeldStore;
   let applied: number[];
   let fatal: Error[];
+  let warnings: string[];
+  let now: number;
   let group: MetadataGroup<string>;
 
   beforeEach(() => {
     store = new HeldStore();
     applied = [];
     fatal = [];
+    warnings = [];
+    now = 0;
     const replica = new Replica(
       { group: 1n << 63n, cluster: 1n, replica: 0, members: [0], pipelineDepth: 2, retryCapacity: 8 },
       { view: 0, logView: 0, op: 0, headChecksum: 0n, commit: 0, timestampMicros: 0 },
@@ -62,7 +70,7 @@ describe("the metadata group", () => {
       {
         replica,
         store,
-        clock: { nowMicros: () => 1000, monotonicMillis: () => 0 },
+        clock: { nowMicros: () => 1000, monotonicMillis: () => now },
         apply: (prepare: Prepare) => {
           applied.push(prepare.request);
           return `applied ${prepare.request}`;
@@ -70,6 +78,7 @@ describe("the metadata group", () => {
         snapshot: () => new Uint8Array(1),
         requestQueueDepth: 3,
         onFatal: (error) => fatal.push(error),
+        log: { warn: (_fields, message) => warnings.push(message) },
       },
       0n,
     );
@@ -119,6 +128,68 @@ describe("the metadata group", () => {
     await store.finish(new Error("the disk is gone"));
     expect(fatal.map(({ message }) => message)).toEqual(["the disk is gone"]);
     expect(group.hasRoom).toBe(false);
+  });
+
+  describe("whose disk has no room for a checkpoint", () => {
+    const full = new WriteFailed("snapshot", true, new Error("no space"));
+    let answers: (string | undefined)[];
+    const propose = (request: number) => {
+      group.propose(proposal(request), (committed) => answers.push(committed?.applied));
+    };
+
+    beforeEach(() => {
+      answers = [];
+      store.checkpointDue = true;
+      store.checkpointFault = full;
+    });
+
+    it("goes on while the journal has room, and tries again from time to time", async () => {
+      propose(1);
+      await store.finish();
+      propose(2);
+      await store.finish();
+      expect([answers, fatal, store.checkpoints]).toEqual([["applied 1", "applied 2"], [], [1]]);
+      expect(warnings).toEqual(["no room on the disk for a checkpoint of the metadata"]);
+      now = 1_000;
+      store.checkpointFault = undefined;
+      propose(3);
+      await store.finish();
+      expect(store.checkpoints).toEqual([1, 3]);
+    });
+
+    it("refuses what the journal has no slot for, and takes it once a checkpoint made room", async () => {
+      propose(1);
+      await store.finish();
+      store.freeSlots = 0;
+      propose(2);
+      expect([answers, fatal]).toEqual([["applied 1", undefined], []]);
+      now = 1_000;
+      store.checkpointFault = undefined;
+      propose(3);
+      await new Promise((resolve) => setImmediate(resolve));
+      await store.finish();
+      expect([answers, fatal]).toEqual([["applied 1", undefined, "applied 3"], []]);
+      expect(store.checkpoints).toEqual([1, 1]);
+    });
+
+    it("can be closed, and refuses what waits for room", async () => {
+      propose(1);
+      await store.finish();
+      now = 1_000;
+      store.freeSlots = 0;
+      propose(2);
+      const closed = group.close();
+      await expect(closed).rejects.toThrow("no space");
+      expect([answers, fatal]).toEqual([["applied 1", undefined], []]);
+    });
+  });
+
+  it("stops the node when a checkpoint fails for another reason", async () => {
+    store.checkpointDue = true;
+    store.checkpointFault = new Error("the disk is gone");
+    group.propose(proposal(1), () => undefined);
+    await store.finish();
+    expect(fatal.map(({ message }) => message)).toEqual(["the disk is gone"]);
   });
 
   it("takes a checkpoint when the journal asks for one, and at the end", async () => {
