@@ -39,6 +39,11 @@ import type { RegistrationOutcome, SessionAuthority } from "../sessions/session-
 import { AppliedWaits } from "./applied-waits.js";
 import { type CommittedOperation, MetadataGroup } from "./metadata-group.js";
 
+/**
+ * Largest body of an operation: more than 100,000 grants on topics, the one thing without a bound of its own. Reading that
+ * many takes some 40 ms, in which nothing else is served; and the log takes no entry above 64 MiB.
+ */
+const OPERATION_BYTES_MAX = 1024 * 1024;
 /** How long a request may wait for metadata that its client has seen elsewhere. */
 const READ_BUDGET_MILLIS = 3000;
 
@@ -148,6 +153,10 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
   // Operations of clients.
 
   submit(request: RequestFrame): void {
+    if (request.body.length > OPERATION_BYTES_MAX) {
+      request.deny(ErrorCode.InvalidSizeBytes);
+      return;
+    }
     const { client, session, operation } = request;
     const check = this.machine.checkRequest({ client, session, request: request.request, operation });
     switch (check.kind) {
@@ -292,7 +301,9 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
       request.deny(ErrorCode.TransientNotAccepted);
       return;
     }
-    const { operation, client, session, requestChecksum, userId, body } = request;
+    const { operation, client, session, requestChecksum, userId } = request;
+    // Only the server gives a reason, in the body.
+    const body = new Uint8Array(0);
     this.group.propose(
       { operation, client, session, request: request.request, requestChecksum, userId, partitionIncarnation: 0, body },
       (committed) => {

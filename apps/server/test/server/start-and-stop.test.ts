@@ -1,50 +1,14 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { MemoryIo } from "@iggy/storage";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type ConfigOverrides, readSettings } from "../../src/config/index.js";
-import { Logging, silentConsole } from "../../src/logging/index.js";
-import { Server } from "../../src/server.js";
+import { describe, expect, it, vi } from "vitest";
 import * as system from "../../src/system/index.js";
+import { MemoryMachine } from "./memory-machine.js";
 import { first, freshPartition, messages, RawSession, textOf } from "../raw-client/index.js";
 
 vi.mock(import("../../src/system/index.js"), async (original) => {
   const real = await original();
   return { ...real, writeCurrentConfig: vi.fn(real.writeCurrentConfig) };
 });
-
-let dataDirectory: string;
-let disk: MemoryIo;
-let fatal: Error[];
-
-beforeEach(async () => {
-  dataDirectory = await mkdtemp(join(tmpdir(), "iggy-stop-"));
-  disk = new MemoryIo();
-  fatal = [];
-});
-
-afterEach(() => rm(dataDirectory, { recursive: true, force: true }));
-
-/** A node on the disk of the test. */
-function start(config: ConfigOverrides = {}): Promise<Server> {
-  const settings = readSettings(
-    {
-      arguments: { fresh: false, withDefaultRootCredentials: false },
-      environment: { IGGY_ROOT_USERNAME: "iggy", IGGY_ROOT_PASSWORD: "iggy", IGGY_DISPLAY_CONFIG: "false" },
-      overrides: { path: dataDirectory, "tcp.address": "127.0.0.1:0", "logging.file_enabled": false, ...config },
-    },
-    { ...system.thisMachine({}), readText: () => undefined },
-  );
-  return Server.start({
-    settings,
-    logging: new Logging(silentConsole),
-    io: disk,
-    onFatal: (error) => fatal.push(error),
-  });
-}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -64,12 +28,13 @@ const accepts = (port: number): Promise<boolean> =>
 
 describe("a start that fails", () => {
   it("behind the opening of the listener leaves nothing running and the directory free", async () => {
+    await using machine = await MemoryMachine.create();
     const port = await freePort();
     const config = { "tcp.address": `127.0.0.1:${port}` };
     vi.mocked(system.writeCurrentConfig).mockRejectedValueOnce(new Error("ENOSPC: no space left on device"));
-    await expect(start(config)).rejects.toThrow("ENOSPC");
+    await expect(machine.start(config)).rejects.toThrow("ENOSPC");
     expect(await accepts(port)).toBe(false);
-    const server = await start(config);
+    const server = await machine.start(config);
     expect(await accepts(port)).toBe(true);
     await server.stop();
   });
@@ -77,7 +42,9 @@ describe("a start that fails", () => {
 
 describe("a stop that can't write everything", () => {
   it("says so, and still ends everything else: other partitions, metadata, connections, the directory", async () => {
-    const server = await start();
+    await using machine = await MemoryMachine.create();
+    const { disk } = machine;
+    const server = await machine.start();
     const session = await RawSession.open(server.port);
     const [lost, kept] = [await freshPartition(session), await freshPartition(session)];
     await lost.send(messages(1));
@@ -88,7 +55,7 @@ describe("a stop that can't write everything", () => {
     await session.link.closed;
     expect(await accepts(server.port)).toBe(false);
 
-    const again = await start();
+    const again = await machine.start();
     const other = await RawSession.open(again.port);
     const { messages: found } = await kept.by(other).poll(first, { count: 10 });
     expect(found.map(textOf)).toEqual(["message 0", "message 1"]);
@@ -97,7 +64,9 @@ describe("a stop that can't write everything", () => {
   });
 
   it("for want of room says so of metadata too, and the next start replays them", async () => {
-    const server = await start();
+    await using machine = await MemoryMachine.create();
+    const { disk } = machine;
+    const server = await machine.start();
     const session = await RawSession.open(server.port);
     const partition = await freshPartition(session);
     disk.capacityBytes = 0;
@@ -108,11 +77,11 @@ describe("a stop that can't write everything", () => {
       expect.stringContaining("ENOSPC"),
     ]);
     disk.capacityBytes = 1e9;
-    const again = await start();
+    const again = await machine.start();
     const other = await RawSession.open(again.port);
     expect(await partition.by(other).send(messages(1))).toBe(0);
     await other.close();
     await again.stop();
-    expect(fatal).toEqual([]);
+    expect(machine.fatal).toEqual([]);
   });
 });
