@@ -74,7 +74,12 @@ export default tseslint.config(
   },
   {
     files: ["**/test/**/*.ts", "**/bench/**/*.ts", "bdd/**/*.ts", "**/*.config.ts"],
-    rules: { "@typescript-eslint/no-non-null-assertion": "off", "no-console": "off" },
+    rules: {
+      "@typescript-eslint/no-non-null-assertion": "off",
+      // Vector files are read as what the caller says they are.
+      "@typescript-eslint/no-unnecessary-type-parameters": "off",
+      "no-console": "off",
+    },
   },
   { files: ["examples/**/*.ts", "scripts/**"], rules: { "no-console": "off" } },
   {
