@@ -59,7 +59,7 @@ export default tseslint.config(
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: {
       parserOptions: {
-        projectService: { allowDefaultProject: ["vitest.config.ts"] },
+        projectService: true,
         tsconfigRootDir: import.meta.dirname,
       },
     },
