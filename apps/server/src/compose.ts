@@ -188,7 +188,6 @@ async function build(
     connections,
     leases,
     commands,
-    clock,
     isSessionLive: (client, session) => metadata.machine.isLiveSession(client, session),
     log: logging.part("tcp"),
   });

@@ -1,11 +1,14 @@
 import type { MetadataEffect, MetadataMachine, ServerOperation } from "@iggy/engine";
+import { EvictionReason } from "@iggy/protocol";
 import type { MetadataPlane } from "./metadata/metadata-plane.js";
+import type { Connection } from "./net/connection.js";
+import { evictConnection } from "./net/evict.js";
 import type { EndedSession, PartitionPlane } from "./partitions/index.js";
 import type { Clock } from "./request.js";
 import type { ConnectionTable } from "./sessions/connection-table.js";
 import type { SessionLeases } from "./sessions/lease.js";
 
-/** A silent session ends after this many heartbeat intervals. */
+/** A silent connection ends after this many heartbeat intervals, and so does a session that is silent on all of its own. */
 const LEASE_INTERVALS = 1.2;
 /** How often handovers of groups and retirements of sessions are looked at. */
 const UPKEEP_PERIOD_MILLIS = 1000;
@@ -45,16 +48,18 @@ export class Housekeeping {
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly running = new Set<string>();
   private readonly retired = new Set<string>();
+  private listenedMillis: number;
   private stopped = false;
 
   constructor(deps: HousekeepingDeps) {
     this.deps = deps;
+    this.listenedMillis = deps.clock.monotonicMillis();
   }
 
   start(): void {
     const { heartbeatMillis, tokenCleanerMillis, segmentCleanerMillis, usageMillis } = this.deps.periods;
     this.every("upkeep", UPKEEP_PERIOD_MILLIS, () => this.upkeep());
-    this.every("leases", heartbeatMillis, () => this.endSilentSessions());
+    this.every("silence", heartbeatMillis, () => this.endSilence());
     this.every("tokens", tokenCleanerMillis, () => this.deleteExpiredTokens());
     this.every("retention", segmentCleanerMillis, () => this.deps.partitions.clean());
     this.every("usage", usageMillis, () => this.deps.reportUsage());
@@ -106,17 +111,21 @@ export class Housekeeping {
     await this.orderAll(metadata.machine.dueRevocations(groupProgress, clock.nowMicros(), timeoutMicros));
   }
 
-  private async endSilentSessions(): Promise<void> {
-    const { metadata, leases, clock, periods } = this.deps;
+  private async endSilence(): Promise<void> {
+    const { metadata, connections, leases, clock, periods } = this.deps;
     const leaseMillis = LEASE_INTERVALS * (periods.heartbeatMillis ?? Infinity);
+    const now = clock.monotonicMillis();
+    const hasSlept = now - this.listenedMillis > leaseMillis;
+    this.listenedMillis = now;
+    // What was said while the process stood still is yet to be read.
+    if (hasSlept) return;
+    for (const connection of [...connections.all()]) {
+      leases.heardOn(connection);
+      if (now - connection.heardMillis > leaseMillis) endStale(connection);
+    }
     const live = [...metadata.machine.sessions()];
-    const silent = new Set(
-      leases.expired(
-        live.map(({ clientId }) => clientId),
-        clock.monotonicMillis(),
-        leaseMillis,
-      ),
-    );
+    const clients = live.map(({ clientId }) => clientId);
+    const silent = new Set(leases.expired(clients, now, leaseMillis));
     const ending = live.filter(({ clientId }) => silent.has(clientId));
     if (ending.length > 0) this.deps.log.info({ sessions: ending.length }, "sessions end: nothing was heard of them");
     await this.orderAll(ending.map((session) => metadata.machine.sessionExpiry(session)));
@@ -161,6 +170,12 @@ export class Housekeeping {
     }
     return true;
   }
+}
+
+/** Its peer may be long gone. The session of the connection may live on elsewhere. */
+function endStale(connection: Connection): void {
+  if (connection.binding === undefined) connection.end();
+  else evictConnection(connection, connection.binding.client, EvictionReason.StaleClient);
 }
 
 const sessionKey = (client: bigint, session: number): string => `${client}/${session}`;

@@ -14,7 +14,6 @@ import {
 import type { Connection, ConnectionHandler } from "../net/connection.js";
 import { evict } from "../net/evict.js";
 import { RequestFrame } from "../net/request-frame.js";
-import type { Clock } from "../request.js";
 import type { ConnectionTable } from "../sessions/connection-table.js";
 import type { SessionLeases } from "../sessions/lease.js";
 import { type CommandTable, isOpenCode, isSessionCode } from "./command-table.js";
@@ -26,7 +25,6 @@ export interface FrameGateDeps {
   readonly connections: ConnectionTable;
   readonly leases: SessionLeases;
   readonly commands: CommandTable;
-  readonly clock: Clock;
   /** The session is registered and has not ended. */
   readonly isSessionLive: (client: bigint, session: number) => boolean;
   readonly log: { debug(fields: object, message: string): void };
@@ -50,8 +48,6 @@ export class FrameGate implements ConnectionHandler {
   }
 
   frame(connection: Connection, frame: Uint8Array): void {
-    const now = this.deps.clock.monotonicMillis();
-    connection.lastFrameMillis = now;
     const header = new RequestHeader().at(frame, 0);
     if (header.command > LAST_FRAME_COMMAND) {
       connection.destroy();
@@ -59,10 +55,7 @@ export class FrameGate implements ConnectionHandler {
     }
     if (header.command !== FrameCommand.Request) return;
     this.dropEndedBinding(connection);
-    const binding = connection.binding;
-    if (binding !== undefined) this.deps.leases.touch(binding.client, now);
-
-    const request = new RequestFrame(connection, header, frame.subarray(HEADER_SIZE), binding);
+    const request = new RequestFrame(connection, header, frame.subarray(HEADER_SIZE), connection.binding);
     const code = this.headerFault(header);
     if (code !== 0) request.deny(code);
     else if (this.draining) request.deny(ErrorCode.TransientNotAccepted);
@@ -74,6 +67,7 @@ export class FrameGate implements ConnectionHandler {
   }
 
   closed(connection: Connection): void {
+    this.deps.leases.heardOn(connection);
     this.deps.connections.remove(connection);
   }
 

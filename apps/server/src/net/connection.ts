@@ -1,4 +1,5 @@
 import { FrameAssembler, type IggyError } from "@iggy/protocol";
+import type { Clock } from "../request.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 
 /** The session that a connection acts for. Set by a login or a bind, cleared when the session ends. */
@@ -46,8 +47,8 @@ export class Connection implements ChannelEvents {
   binding: SessionBinding | undefined;
   /** A login of this connection is being verified or committed. */
   loginUnderWay = false;
-  /** Monotonic milliseconds of the last frame. */
-  lastFrameMillis: number;
+  private readonly clock: Clock;
+  private receivedMillis: number;
   private readonly handler: ConnectionHandler;
   private readonly limits: ConnectionLimits;
   private readonly assembler: FrameAssembler;
@@ -63,14 +64,15 @@ export class Connection implements ChannelEvents {
     channel: Channel,
     handler: ConnectionHandler,
     limits: ConnectionLimits,
-    nowMillis: number,
+    clock: Clock,
   ) {
     this.id = id;
     this.transport = transport;
     this.channel = channel;
     this.handler = handler;
     this.limits = limits;
-    this.lastFrameMillis = nowMillis;
+    this.clock = clock;
+    this.receivedMillis = clock.monotonicMillis();
     this.assembler = new FrameAssembler();
   }
 
@@ -82,8 +84,17 @@ export class Connection implements ChannelEvents {
     return this.inFlight;
   }
 
+  /**
+   * When something was last heard of the peer, monotonic milliseconds: any bytes, as a large frame may take long to
+   * arrive. A peer that is not listened to counts as heard.
+   */
+  get heardMillis(): number {
+    return this.paused ? this.clock.monotonicMillis() : this.receivedMillis;
+  }
+
   data(chunk: Uint8Array): void {
     if (!this.serves) return;
+    this.receivedMillis = this.clock.monotonicMillis();
     this.limitFrames();
     try {
       this.assembler.push(chunk, (frame) => {

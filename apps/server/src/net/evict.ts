@@ -1,15 +1,21 @@
 import { EvictionReason, HEADER_SIZE, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN, writeEviction } from "@iggy/protocol";
+import type { Connection } from "./connection.js";
 import type { RequestFrame } from "./request-frame.js";
 
 /** Ends a request together with its connection, for a reason that clients map to an error. */
 export function evict(request: RequestFrame, reason: number): void {
+  request.finish();
+  evictConnection(request.connection, request.client, reason);
+}
+
+/** Ends a connection with a last frame that tells why. */
+export function evictConnection(connection: Connection, client: bigint, reason: number): void {
   const frame = new Uint8Array(HEADER_SIZE);
   const window =
     reason === EvictionReason.IncompatibleProtocol
       ? { serverProtocolVersion: PROTOCOL_VERSION, serverProtocolVersionMin: PROTOCOL_VERSION_MIN }
       : {};
-  writeEviction(frame, 0, { client: request.client, reason, ...window });
-  request.connection.send([frame]);
-  request.finish();
-  request.connection.end();
+  writeEviction(frame, 0, { client, reason, ...window });
+  connection.send([frame]);
+  connection.end();
 }

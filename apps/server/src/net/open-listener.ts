@@ -41,7 +41,7 @@ export async function openListener(
     closeGraceMillis: config.messageBus.closeGraceMillis,
     connectionsMax: connectionsMax(config),
     onChannel: (channel) => {
-      const connection = new Connection(nextId, ClientTransport.tcp, channel, handler, limits, clock.monotonicMillis());
+      const connection = new Connection(nextId, ClientTransport.tcp, channel, handler, limits, clock);
       nextId = nextId >= CONNECTION_ID_MAX ? 1 : nextId + 1;
       connections.add(connection);
       channel.attach(connection);

@@ -18,6 +18,9 @@ export interface TcpListenerOptions {
   readonly onChannel: (channel: SocketChannel) => void;
 }
 
+/** Options of every accepted socket. Without heartbeats only the probes of TCP find out that a peer is gone. */
+const SOCKET = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+
 /** Accepts TCP or TLS connections and hands each over as a channel. */
 export class TcpListener {
   private readonly server: Server;
@@ -32,8 +35,8 @@ export class TcpListener {
     };
     this.server =
       options.tls === undefined
-        ? createServer({ noDelay: true, allowHalfOpen: true }, accept)
-        : createTlsServer({ ...options.tls, handshakeTimeout: options.handshakeTimeoutMillis, noDelay: true }, accept);
+        ? createServer({ ...SOCKET, allowHalfOpen: true }, accept)
+        : createTlsServer({ ...SOCKET, ...options.tls, handshakeTimeout: options.handshakeTimeoutMillis }, accept);
     this.server.maxConnections = options.connectionsMax;
     // The peer of a failed handshake is told by TLS itself; the socket must not linger.
     this.server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());

@@ -1,12 +1,20 @@
+import type { Connection } from "../net/connection.js";
+
 /**
- * When each session was last heard of. The lease belongs to the session: any frame on any of its connections renews it,
- * and nothing here is replicated. Sessions that recovery brought back count from their first appearance.
+ * When each session was last heard of. The lease belongs to the session: whatever comes on any of its connections renews
+ * it, and nothing here is replicated. Sessions that recovery brought back count from their first appearance.
  */
 export class SessionLeases {
   private readonly lastSeenMillis = new Map<bigint, number>();
 
-  touch(client: bigint, nowMillis: number): void {
-    this.lastSeenMillis.set(client, nowMillis);
+  touch(client: bigint, heardMillis: number): void {
+    const seen = this.lastSeenMillis.get(client);
+    if (seen === undefined || seen < heardMillis) this.lastSeenMillis.set(client, heardMillis);
+  }
+
+  /** Takes what was heard on a connection for the session that it is bound to. */
+  heardOn({ binding, heardMillis }: Pick<Connection, "binding" | "heardMillis">): void {
+    if (binding !== undefined) this.touch(binding.client, heardMillis);
   }
 
   forget(client: bigint): void {

@@ -39,12 +39,14 @@ let frames: number;
 let closed: number;
 let malformed: number;
 let handled: () => void;
+let now: number;
 let connection: Connection;
 
 beforeEach(() => {
   channel = new TestChannel();
   frames = closed = malformed = 0;
   handled = () => undefined;
+  now = 0;
   connection = new Connection(
     1,
     1,
@@ -58,7 +60,7 @@ beforeEach(() => {
       closed: () => closed++,
     },
     { maxFrameBytes: 1024, maxUnboundFrameBytes: 512, inFlightMax: 2, queuedBytesHigh: 1000, queuedBytesMax: 5000 },
-    0,
+    { nowMicros: () => 0, monotonicMillis: () => now },
   );
 });
 
@@ -77,6 +79,16 @@ it("stops to read while replies pile up, and goes on when they have left", () =>
   channel.queuedBytes = 0;
   connection.drained();
   expect(channel.paused).toBe(false);
+});
+
+it("knows when it last heard anything of its peer, and does not blame it for what it did not listen to", () => {
+  now = 50;
+  expect(connection.heardMillis).toBe(0);
+  connection.data(frameOf(1).subarray(0, 10));
+  now = 90;
+  expect(connection.heardMillis).toBe(50);
+  connection.send([new Uint8Array(1001)]);
+  expect(connection.heardMillis).toBe(90);
 });
 
 it("drops a peer that does not take its replies", () => {

@@ -23,3 +23,12 @@ it("only live sessions can expire", () => {
   leases.forget(1n);
   expect(leases.expired([], 10_000, 1)).toEqual([]);
 });
+
+it("a connection renews the lease of the session that it is bound to, and never shortens it", () => {
+  const leases = new SessionLeases();
+  leases.heardOn({ binding: { client: 1n, session: 9, userId: 0 }, heardMillis: 500 });
+  leases.heardOn({ binding: { client: 1n, session: 9, userId: 0 }, heardMillis: 100 });
+  leases.heardOn({ binding: undefined, heardMillis: 900 });
+  expect(leases.expired([1n], 1500, 1000)).toEqual([]);
+  expect(leases.expired([1n], 1501, 1000)).toEqual([1n]);
+});
