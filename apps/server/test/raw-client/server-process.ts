@@ -12,6 +12,8 @@ export interface ProcessOptions {
   readonly arguments?: readonly string[];
   /** In place of the development credentials and the free port. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** The user to run as, in place of the one of the tests. */
+  readonly userId?: number;
 }
 
 /** `iggy-server` as a process of its own, from the sources. */
@@ -33,10 +35,11 @@ export class ServerProcess {
   }
 
   /** Starts it without waiting for anything. */
-  static spawn({ dataDirectory, arguments: more = [], environment }: ProcessOptions): ServerProcess {
+  static spawn({ dataDirectory, arguments: more = [], environment, userId }: ProcessOptions): ServerProcess {
     const child = spawn(process.execPath, ["--conditions=@iggy/source", "--import", "tsx", MAIN, ...more], {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
+      ...(userId === undefined ? {} : { uid: userId, gid: userId }),
       env: { PATH: process.env["PATH"] ?? "", IGGY_PATH: dataDirectory, ...(environment ?? developmentEnvironment) },
     });
     return new ServerProcess(child);
