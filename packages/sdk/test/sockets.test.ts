@@ -55,7 +55,7 @@ describe("TCP", () => {
     let inPieces = false;
     server.handler = (received) => {
       const { wire } = received;
-      const pieces = inPieces ? { ...wire, write: (bytes: Uint8Array) => void splitWrite(wire, bytes, 100) } : wire;
+      const pieces = inPieces ? { ...wire, write: (bytes: Uint8Array): void => splitWrite(wire, bytes, 100) } : wire;
       const via = { ...received, wire: pieces };
       if (received.code === pollMessagesDeferred.code) partition.serve(server, via);
       else server.answer(via);

@@ -21,7 +21,7 @@ import { PollingStrategy } from "../values/polling-strategy.js";
 import type { Checkpoint } from "../values/position.js";
 import { type Caller, type CallOptions, decoded, decoding } from "./caller.js";
 import { consumerKey } from "./consumer-target.js";
-import { commitsOnRead, readEffect, readMarginMs, remainingTimes, type ReplySettings } from "./polls.js";
+import { commitsOnRead, readEffect, readMarginMs, remainingFetchTimes, type ReplySettings } from "./polls.js";
 import { findRoute } from "./find-route.js";
 import { TimeLeft } from "./time-left.js";
 
@@ -59,6 +59,11 @@ export interface FetchResult {
   readonly sections: readonly FetchSection[];
 }
 
+/** What became of the targets that one primary was asked for. */
+type GroupOutcome =
+  | { readonly kind: "read"; readonly sections: readonly FetchSection[] }
+  | { readonly kind: "failed"; readonly targets: readonly FetchTargetCall[]; readonly error: unknown };
+
 interface Placed {
   readonly target: FetchTargetCall;
   readonly route: Route;
@@ -76,28 +81,62 @@ export class FetchCalls {
     this.#settings = settings;
   }
 
+  /** One section per target, in their order. Rejects when every primary failed; else a failure is that of its sections. */
   async fetch(call: FetchCall, options: CallOptions = {}): Promise<FetchResult> {
     checkTargets(call);
     const time = new TimeLeft({ ...options, timeout: options.timeout ?? call.limits.maxWaitMs + readMarginMs });
-    for (let round = 0; ; round++) {
-      const placed = await Promise.all(
-        call.targets.map(async (target) => ({
-          target,
-          route: await findRoute(this.#routes, { ...call.topic, partitionId: target.partitionId }, time.options()),
-        })),
-      );
-      try {
-        const groups = await Promise.all(byPrimary(placed).map((group) => this.#fetchGroup(call, group, time)));
-        return { sections: groups.flat() };
-      } catch (error) {
-        if (!IggyError.is(error, ErrorCode.NotPrimary)) throw error;
-        // Once the same view is good enough; after that only a newer one is.
-        for (const { route } of placed) {
-          if (round === 0) this.#routes.cache.regroup(route);
-          else this.#routes.cache.notPrimary(route);
+    const outcomes = await this.#fetchTargets(call, call.targets, 0, time);
+    options.signal?.throwIfAborted();
+    const [first] = outcomes;
+    if (first?.kind === "failed" && outcomes.every(({ kind }) => kind === "failed")) throw first.error;
+    const sections = outcomes.flatMap((outcome) =>
+      outcome.kind === "read" ? outcome.sections : failedSections(outcome.targets, outcome.error),
+    );
+    const byPartition = new Map(sections.map((section) => [section.partitionId, section]));
+    return { sections: call.targets.flatMap(({ partitionId }) => byPartition.get(partitionId) ?? []) };
+  }
+
+  /** Reads targets from their primaries. Those of a primary that is none any more are grouped again. */
+  async #fetchTargets(
+    call: FetchCall,
+    targets: readonly FetchTargetCall[],
+    round: number,
+    time: TimeLeft,
+  ): Promise<readonly GroupOutcome[]> {
+    const placed: Placed[] = [];
+    const outcomes: GroupOutcome[] = [];
+    await Promise.all(
+      targets.map(async (target) => {
+        const partition = { ...call.topic, partitionId: target.partitionId };
+        try {
+          placed.push({ target, route: await findRoute(this.#routes, partition, time.options()) });
+        } catch (error) {
+          outcomes.push({ kind: "failed", targets: [target], error });
         }
-      }
+      }),
+    );
+    const fetched = await Promise.all(byPrimary(placed).map((group) => this.#fetchPlaced(call, group, round, time)));
+    return [...outcomes, ...fetched.flat()];
+  }
+
+  async #fetchPlaced(
+    call: FetchCall,
+    group: readonly Placed[],
+    round: number,
+    time: TimeLeft,
+  ): Promise<readonly GroupOutcome[]> {
+    const targets = group.map(({ target }) => target);
+    try {
+      return [{ kind: "read", sections: await this.#fetchGroup(call, group, time) }];
+    } catch (error) {
+      if (!IggyError.is(error, ErrorCode.NotPrimary)) return [{ kind: "failed", targets, error }];
     }
+    // Once the same view is good enough; after that only a newer one is.
+    for (const { route } of group) {
+      if (round === 0) this.#routes.cache.regroup(route);
+      else this.#routes.cache.notPrimary(route);
+    }
+    return this.#fetchTargets(call, targets, round + 1, time);
   }
 
   async #fetchGroup(call: FetchCall, group: readonly Placed[], time: TimeLeft): Promise<readonly FetchSection[]> {
@@ -140,7 +179,7 @@ export class FetchCalls {
     return {
       consumer: call.consumer,
       ...call.topic,
-      ...remainingTimes(call.limits.maxWaitMs, timeoutMs, elapsedMs),
+      ...remainingFetchTimes(call.limits.maxWaitMs, timeoutMs, elapsedMs),
       minCount: call.limits.minCount,
       count: call.limits.count,
       maxBytes,
@@ -177,15 +216,7 @@ export class FetchCalls {
           commandCode: fetchMessages.code,
           context: { ...call.about, partitionId },
         });
-        return {
-          partitionId,
-          status,
-          error,
-          messages: undefined,
-          currentOffset: 0n,
-          checkpoint: null,
-          continuation: strategy,
-        };
+        return failedSection(found.target, status, error);
       }
       const messages = new PolledMessages({ ...section, records }, strategy, {
         maxCount: call.limits.count,
@@ -203,6 +234,21 @@ export class FetchCalls {
       };
     });
   }
+}
+
+const failedSection = ({ partitionId, strategy }: FetchTargetCall, status: number, error: IggyError): FetchSection => ({
+  partitionId,
+  status,
+  error,
+  messages: undefined,
+  currentOffset: 0n,
+  checkpoint: null,
+  continuation: strategy,
+});
+
+function failedSections(targets: readonly FetchTargetCall[], error: unknown): readonly FetchSection[] {
+  if (!(error instanceof IggyError)) throw error;
+  return targets.map((target) => failedSection(target, error.code, error));
 }
 
 function checkTargets({ targets, consumer }: FetchCall): void {

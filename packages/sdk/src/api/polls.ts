@@ -118,15 +118,22 @@ export function readEffect(commits: boolean, fromStoredOffset: boolean): Effect 
   return fromStoredOffset ? "next-read" : "read";
 }
 
+interface ReadTimes {
+  readonly waitUs: bigint;
+  readonly requestTimeoutUs: bigint;
+}
+
 /** What is left of a read's wait and time when an attempt starts. A wait keeps its margin to the end. */
-export function remainingTimes(
-  maxWaitMs: number,
-  timeoutMs: number,
-  elapsedMs: number,
-): { readonly waitUs: bigint; readonly requestTimeoutUs: bigint } {
+export function remainingTimes(maxWaitMs: number, timeoutMs: number, elapsedMs: number): ReadTimes {
   const leftUs = toMicros(Math.min(maxRequestTimeoutMs, Math.max(0, timeoutMs - elapsedMs)));
   const wishUs = toMicros(Math.max(0, maxWaitMs - elapsedMs));
   const mostUs = leftUs - minMarginUs;
   const waitUs = wishUs < mostUs ? wishUs : mostUs;
   return { waitUs: waitUs > 0n ? waitUs : 0n, requestTimeoutUs: leftUs > 0n ? leftUs : 1n };
+}
+
+/** The same for a grouped read, which takes no less time than the margin; the call itself may end before. */
+export function remainingFetchTimes(maxWaitMs: number, timeoutMs: number, elapsedMs: number): ReadTimes {
+  const { waitUs, requestTimeoutUs } = remainingTimes(maxWaitMs, timeoutMs, elapsedMs);
+  return { waitUs, requestTimeoutUs: requestTimeoutUs > minMarginUs ? requestTimeoutUs : minMarginUs };
 }

@@ -33,7 +33,7 @@ import { u32, integer } from "../values/check.js";
 import type { Caller, CallOptions, RawCall } from "./caller.js";
 import { consumerKey } from "./consumer-target.js";
 import { findRoute } from "./find-route.js";
-import { readEffect, remainingTimes } from "./polls.js";
+import { readEffect, remainingFetchTimes, remainingTimes } from "./polls.js";
 import { TimeLeft } from "./time-left.js";
 
 export interface RawOptions extends CallOptions {
@@ -189,7 +189,7 @@ export class RawCalls {
     const timeoutMs = Number(request.requestTimeoutUs) / 1000;
     const encodeAt = (elapsedMs: number): FetchMessagesRequest => ({
       ...request,
-      ...remainingTimes(Number(request.waitUs) / 1000, timeoutMs, elapsedMs),
+      ...remainingFetchTimes(Number(request.waitUs) / 1000, timeoutMs, elapsedMs),
     });
     return {
       command: fetchMessages,

@@ -459,14 +459,8 @@ export class Connector implements Router {
   #onLinkClosed(link: Link, error: IggyError | undefined): void {
     if (error instanceof EvictionError) this.#settings.emit("eviction", { reason: error.reason, error });
     if (link !== this.#link) return;
-    this.#link = undefined;
-    const replicaId = this.#roster?.replicaAt(link.endpoint);
     this.#settings.onDown();
-    this.#settings.emit("link-down", {
-      address: link.address,
-      ...(replicaId === undefined ? {} : { replicaId }),
-      ...(error === undefined ? {} : { error }),
-    });
+    this.#dropLink(link, error);
     if (this.#phase !== "up" || error === undefined) return;
     this.#lastError = error;
     const { reconnect, random } = this.#settings;
@@ -482,6 +476,16 @@ export class Connector implements Router {
     this.#redials++;
     this.#settings.emit("reconnecting", { attempt: this.#redials, delay });
     this.#startSweep(delay);
+  }
+
+  #dropLink(link: Link, error?: IggyError): void {
+    this.#link = undefined;
+    const replicaId = this.#roster?.replicaAt(link.endpoint);
+    this.#settings.emit("link-down", {
+      address: link.address,
+      ...(replicaId === undefined ? {} : { replicaId }),
+      ...(error === undefined ? {} : { error }),
+    });
   }
 
   // Session
@@ -515,7 +519,7 @@ export class Connector implements Router {
       const scope = new Scope(farewellMs);
       await this.#signOut(scope).finally(() => scope.dispose());
     }
-    this.#link = undefined;
+    if (link !== undefined && link === this.#link) this.#dropLink(link);
     this.#roster = undefined;
     this.#reset();
     link?.close();

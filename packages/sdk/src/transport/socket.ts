@@ -9,7 +9,7 @@ const closeGraceMs = 2000;
 
 /** Node.js programs expect bytes as a Buffer, also those of a reply that came in pieces. */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
-  bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 
 /**
  * Waits until `readyEvent`, then turns the socket into a connection. Handlers run from the event loop, never inside
