@@ -60,8 +60,9 @@ export function checksumOfFrames(
 ): Uint32Array {
   checksum.begin(header, headerAt);
   for (let frame = first; frame < end;) {
+    const next = checkMessageHeader(frames, frame, end, 0);
     checksum.add(frames.getUint32(frame, true), frames.getUint32(frame + 4, true));
-    frame = checkMessageHeader(frames, frame, end, 0);
+    frame = next;
   }
   return checksum.finish();
 }

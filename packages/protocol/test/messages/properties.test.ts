@@ -166,6 +166,18 @@ describe("bytes that are no batch", () => {
     );
   });
 
+  it("are refused when the last message is cut inside its checksum", () => {
+    const bytes = encodeBatch([{ payload: new Uint8Array(8), originTimestamp: 1n }]);
+    for (let cut = 1; cut < 48; cut++) {
+      const short = bytes.slice(0, 256 + cut);
+      new DataView(short.buffer).setUint32(32, short.length, true);
+      everyReader(short);
+      expect(() => {
+        stampBatch(short, 0, { partitionId: 1, baseOffset: 2, baseTimestamp: 3 });
+      }).toThrow(IggyError);
+    }
+  });
+
   it("are never read past: what lies behind a batch does not change the outcome", () => {
     fc.assert(
       fc.property(batch, fc.nat(), fc.constantFrom(0, 0xff), (value, position, filler) => {
