@@ -16,6 +16,8 @@ export interface ConnectionLimits {
   readonly maxUnboundFrameBytes: number;
   /** Requests of one connection that may be under way; reading stops above it. */
   readonly inFlightMax: number;
+  /** Bytes that the requests under way may hold; reading stops above it. */
+  readonly inFlightBytesHigh: number;
   /** Reply bytes that may wait for a slow peer before reading stops. */
   readonly queuedBytesHigh: number;
   /** Reply bytes above which a peer that does not read loses its connection. */
@@ -54,6 +56,7 @@ export class Connection implements ChannelEvents {
   private readonly assembler: FrameAssembler;
   private readonly waiting = new Map<number, Waiting>();
   private inFlight = 0;
+  private inFlightBytes = 0;
   private paused = false;
   private open = true;
   private ending = false;
@@ -121,13 +124,15 @@ export class Connection implements ChannelEvents {
     this.handler.closed(this);
   }
 
-  /** A request enters; `finishRequest` must follow exactly once. */
-  beginRequest(): void {
+  /** A request of so many bytes enters; `finishRequest` must follow exactly once. */
+  beginRequest(bytes: number): void {
     this.inFlight++;
+    this.inFlightBytes += bytes;
   }
 
-  finishRequest(): void {
+  finishRequest(bytes: number): void {
     this.inFlight--;
+    this.inFlightBytes -= bytes;
     this.regulate();
   }
 
@@ -176,7 +181,9 @@ export class Connection implements ChannelEvents {
   }
 
   private regulate(): void {
-    const full = this.inFlight >= this.limits.inFlightMax || this.channel.queuedBytes > this.limits.queuedBytesHigh;
+    const { inFlightMax, inFlightBytesHigh, queuedBytesHigh } = this.limits;
+    const isBusy = this.inFlight >= inFlightMax || this.inFlightBytes > inFlightBytesHigh;
+    const full = isBusy || this.channel.queuedBytes > queuedBytesHigh;
     if (full === this.paused || !this.serves) return;
     this.paused = full;
     if (full) this.channel.pause();

@@ -9,6 +9,8 @@ import { loadTlsMaterial } from "./tls-material.js";
 
 /** Frames of a connection that is not signed in. The largest login takes about a kilobyte. */
 const UNBOUND_FRAME_BYTES_MAX = 64 * 1024;
+/** Bytes that the requests of one client may hold while they are under way; one more of the largest size may exceed it. */
+const IN_FLIGHT_BYTES_HIGH = 32 * 1024 * 1024;
 /** Reply bytes that may wait for one slow client before its requests are read no further. */
 const QUEUED_BYTES_HIGH = 8 * 1024 * 1024;
 /** Reply bytes above which a client that does not read loses its connection: a few replies of the largest size. */
@@ -30,6 +32,7 @@ export async function openListener(
     maxFrameBytes: config.messageBus.maxMessageSizeBytes,
     maxUnboundFrameBytes: UNBOUND_FRAME_BYTES_MAX,
     inFlightMax: config.messageBus.clientQueueCapacity,
+    inFlightBytesHigh: IN_FLIGHT_BYTES_HIGH,
     queuedBytesHigh: QUEUED_BYTES_HIGH,
     queuedBytesMax: QUEUED_BYTES_MAX,
   };

@@ -45,7 +45,7 @@ export class RequestFrame implements ClientRequest {
     this.partitionIncarnation = header.partitionIncarnation;
     this.ownerGeneration = header.ownerGeneration;
     this.minimumMetadataOp = header.minimumMetadataOp;
-    connection.beginRequest();
+    connection.beginRequest(body.length);
   }
 
   get isAnswered(): boolean {
@@ -97,7 +97,7 @@ export class RequestFrame implements ClientRequest {
     if (this.answered) return;
     this.answered = true;
     if (this.cancelHandler !== undefined) this.connection.removeWaiting(this.request);
-    this.connection.finishRequest();
+    this.connection.finishRequest(this.body.length);
   }
 
   onCancel(handler: () => void): void {

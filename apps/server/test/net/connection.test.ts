@@ -59,18 +59,36 @@ beforeEach(() => {
       malformed: () => malformed++,
       closed: () => closed++,
     },
-    { maxFrameBytes: 1024, maxUnboundFrameBytes: 512, inFlightMax: 2, queuedBytesHigh: 1000, queuedBytesMax: 5000 },
+    {
+      maxFrameBytes: 1024,
+      maxUnboundFrameBytes: 512,
+      inFlightMax: 3,
+      inFlightBytesHigh: 3000,
+      queuedBytesHigh: 1000,
+      queuedBytesMax: 5000,
+    },
     { nowMicros: () => 0, monotonicMillis: () => now },
   );
 });
 
 it("stops to read while too many requests are under way", () => {
-  connection.beginRequest();
-  connection.beginRequest();
+  for (let i = 0; i < 3; i++) connection.beginRequest(0);
   connection.data(frameOf(1));
   expect(channel.paused).toBe(true);
-  connection.finishRequest();
+  connection.finishRequest(0);
   expect(channel.paused).toBe(false);
+});
+
+it("stops to read while the requests under way hold too many bytes", () => {
+  connection.beginRequest(3000);
+  connection.data(frameOf(1));
+  expect(channel.paused).toBe(false);
+  connection.beginRequest(1);
+  connection.data(frameOf(2));
+  expect(channel.paused).toBe(true);
+  connection.finishRequest(3000);
+  expect(channel.paused).toBe(false);
+  connection.finishRequest(1);
 });
 
 it("stops to read while replies pile up, and goes on when they have left", () => {
