@@ -30,7 +30,6 @@ export class TcpListener {
   constructor(options: TcpListenerOptions) {
     this.options = options;
     const accept = (socket: Socket): void => {
-      this.track(socket);
       options.onChannel(new SocketChannel(socket, options.closeGraceMillis));
     };
     this.server =
@@ -38,6 +37,8 @@ export class TcpListener {
         ? createServer({ ...SOCKET, allowHalfOpen: true }, accept)
         : createTlsServer({ ...SOCKET, ...options.tls, handshakeTimeout: options.handshakeTimeoutMillis }, accept);
     this.server.maxConnections = options.connectionsMax;
+    // From the accept on, so that a stop also ends connections whose handshake is still under way.
+    this.server.on("connection", (socket: Socket) => this.track(socket));
     // The peer of a failed handshake is told by TLS itself; the socket must not linger.
     this.server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
   }
