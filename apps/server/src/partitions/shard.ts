@@ -1,5 +1,6 @@
 import { ParkingSlots } from "@iggy/engine";
-import { DiskReadRoom, TaskSlots } from "./disk-room.js";
+import { TaskSlots } from "../task-slots.js";
+import { DiskReadRoom } from "./disk-room.js";
 import type { PartitionEnvironment } from "./environment.js";
 import { Waits } from "./waits.js";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DiskReadRoom, TaskSlots } from "../../src/partitions/disk-room.js";
+import { DiskReadRoom } from "../../src/partitions/disk-room.js";
+import { TaskSlots } from "../../src/task-slots.js";
 import { Waits } from "../../src/partitions/waits.js";
 import { ManualClock, settle } from "./clock.js";
 
