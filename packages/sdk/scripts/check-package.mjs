@@ -1,7 +1,7 @@
 // Packs the package as it would be published and checks the tarball: publint for the manifest, are-the-types-wrong for
-// the types under every module resolution.
+// the types under every module resolution, the compiler for the examples of the readme.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,13 +28,31 @@ const bothFormats = `
   }
 `;
 
+/** Writes each example as a module inside the package, so that it sees the built package under its own name. */
+function writeExamples(examples) {
+  mkdirSync(examples, { recursive: true });
+  const readme = readFileSync(join(folder, "README.md"), "utf8");
+  const blocks = [...readme.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code);
+  return blocks.map((code, index) => {
+    const file = join(examples, `example-${index}.mts`);
+    const client = /\bclient =/.test(code) ? "" : 'declare const client: import("@iggy/sdk").Client;\n';
+    writeFileSync(file, `${client}${code}export {};\n`);
+    return file;
+  });
+}
+
+const examples = join(folder, "dist", "examples");
+const compilerOptions = "--noEmit --strict --target es2022 --lib esnext --module nodenext --types node".split(" ");
+
 try {
   runPnpm("pack", "--pack-destination", out);
   const tarball = join(out, readdirSync(out).find((name) => name.endsWith(".tgz")) ?? "missing.tgz");
   run("publint", ["run", tarball, "--strict"]);
   run("attw", [tarball]);
   run(process.execPath, ["--input-type=module", "--eval", bothFormats]);
-  console.log("package: manifest, types and both formats are sound");
+  run("tsc", [...compilerOptions, ...writeExamples(examples)]);
+  console.log("package: manifest, types, both formats and examples are sound");
 } finally {
   rmSync(out, { recursive: true, force: true });
+  rmSync(examples, { recursive: true, force: true });
 }

@@ -1,6 +1,7 @@
 import {
   deleteConsumerOffset,
   ErrorCode,
+  errorName,
   type PartitionContext,
   provesNothingStored,
   storeConsumerOffset,
@@ -109,7 +110,9 @@ export class CallEngine {
     const proved = this.operations.proved(id);
     if (proved !== undefined && this.operations.find(id) === undefined) {
       if (proved.code !== 0)
-        throw errorOf(proved.code, `operation ${String(id)} was refused`, { context: { operationId: id } });
+        throw errorOf(proved.code, `operation ${String(id)} ended with ${errorName(proved.code)}`, {
+          context: { operationId: id },
+        });
       return;
     }
     const operation = this.operations.get(id);
