@@ -58,7 +58,8 @@ export class Housekeeping {
 
   start(): void {
     const { heartbeatMillis, tokenCleanerMillis, segmentCleanerMillis, usageMillis } = this.deps.periods;
-    this.every("upkeep", UPKEEP_PERIOD_MILLIS, () => this.upkeep());
+    this.every("handovers", UPKEEP_PERIOD_MILLIS, () => this.completeHandovers());
+    this.every("retirements", UPKEEP_PERIOD_MILLIS, () => this.retireEndedSessions());
     this.every("silence", heartbeatMillis, () => this.endSilence());
     this.every("tokens", tokenCleanerMillis, () => this.deleteExpiredTokens());
     this.every("retention", segmentCleanerMillis, () => this.deps.partitions.clean());
@@ -98,11 +99,6 @@ export class Housekeeping {
     job()
       .catch((error: unknown) => this.deps.log.error({ err: error, job: name }, "a background job failed"))
       .finally(() => this.running.delete(name));
-  }
-
-  private async upkeep(): Promise<void> {
-    await this.completeHandovers();
-    await this.retireEndedSessions();
   }
 
   private async completeHandovers(): Promise<void> {

@@ -59,8 +59,8 @@ class LocalPlane implements PartitionPlane {
 
   constructor(shard: PartitionShard, storage: PartitionStorage) {
     this.shard = shard;
-    this.reconciler = new Reconciler(shard, storage, this.table);
     this.retirements = new SessionRetirements(shard, this.table);
+    this.reconciler = new Reconciler(shard, storage, this.table, this.retirements);
     this.cleaner = new Cleaner(shard, this.table);
   }
 
@@ -143,7 +143,9 @@ class LocalPlane implements PartitionPlane {
       return;
     }
     found.early.add(request, () => {
-      if (found.group !== undefined) serve(found.group);
+      const { catalog } = this.shard.environment;
+      if (!catalog.isSessionLive(request.client, request.session)) request.deny(ErrorCode.StaleClient);
+      else if (found.group !== undefined) serve(found.group);
     });
   }
 

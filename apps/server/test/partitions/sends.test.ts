@@ -1,6 +1,6 @@
 import { BatchView, encodeBatch, ErrorCode, stampBatch } from "@iggy/protocol";
 import { describe, expect, it } from "vitest";
-import { batchOf, codeOf, confirmed, incarnation, offsetAt, partition, polled, TestNode } from "./node.js";
+import { alice, batchOf, bob, codeOf, confirmed, incarnation, offsetAt, partition, polled, TestNode } from "./node.js";
 
 describe("a send", () => {
   it("is confirmed with its first offset and can be polled", async () => {
@@ -141,6 +141,42 @@ describe("a resent send", () => {
     expect(codeOf(await node.send({ count: 1 }, { client: 3n }).answered)).toBe(ErrorCode.TransientNotAccepted);
     await node.plane.retireSessions([{ client: 1n, session: 70, metadataWatermark: 99 }]);
     expect(confirmed(await node.send({ count: 1 }, { client: 3n }).answered)).toBe(2);
+  });
+});
+
+describe("sessions that end while a partition is not open", () => {
+  const { client, session } = alice;
+  const retired = [{ client, session, metadataWatermark: 99 }];
+
+  /** A partition with the one writer that it has room for, on a disk that does not let it open. */
+  async function closedPartition() {
+    const node = await TestNode.start({ limits: { dedupClientsMax: 1 } });
+    await node.send({ count: 1 }, alice).answered;
+    const io = node.disk.kill();
+    const heal = io.fail({ operation: "open", path: (path) => path.includes("/partitions/"), code: "EIO" });
+    return { node: await TestNode.start({ io, catalog: node.catalog, limits: { dedupClientsMax: 1 } }), heal };
+  }
+
+  it("keep no retirement waiting, and no place among the writers once it opens", async () => {
+    const { node, heal } = await closedPartition();
+    node.catalog.deadSessions.add(`${String(client)}/${String(session)}`);
+    await node.plane.retireSessions(retired);
+    heal();
+    await node.clock.advance(1_000);
+    expect(confirmed(await node.send({ count: 1 }, bob).answered)).toBe(1);
+    expect(codeOf(await node.send({ count: 1 }, alice).answered)).toBe(ErrorCode.StaleClient);
+  });
+
+  it("write nothing that waited for it", async () => {
+    const { node, heal } = await closedPartition();
+    const early = node.send({ count: 1 }, alice);
+    const other = node.poll({}, bob);
+    node.catalog.deadSessions.add(`${String(client)}/${String(session)}`);
+    await node.plane.retireSessions(retired);
+    heal();
+    await node.clock.advance(1_000);
+    expect(codeOf(await early.answered)).toBe(ErrorCode.StaleClient);
+    expect(polled(await other.answered).offsets).toEqual([0]);
   });
 });
 

@@ -354,6 +354,11 @@ export class PartitionMachine {
     return this.writers.has(client, session);
   }
 
+  /** Sessions that hold a place among the writers. */
+  *writerSessions(): Iterable<Caller> {
+    for (const { client, session } of this.writers.entries()) yield { client, session };
+  }
+
   /** Whether a group with this number owns something here: the partition itself, or stored offsets. */
   hasGroupState(isWanted: (groupId: number) => boolean): boolean {
     return (

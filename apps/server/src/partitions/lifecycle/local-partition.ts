@@ -20,8 +20,6 @@ export class LocalPartition {
   readonly address: PartitionAddress;
   readonly incarnation: number;
   readonly early: EarlyRequests;
-  /** Resolves when it is open, fenced or removed. */
-  readonly decided: Promise<void>;
   /** The work of opening it; it ends soon after the partition is removed. */
   opening: Promise<void> = Promise.resolve();
   /** Generation of the owner whose installation is under way, by group. */
@@ -30,15 +28,11 @@ export class LocalPartition {
   isEnding = false;
   isTruncating = false;
   private current: LocalState = notOpen;
-  private decide: () => void = () => undefined;
 
   constructor(address: PartitionAddress, incarnation: number, shard: PartitionShard, earlyBytes: EarlyBytes) {
     this.address = address;
     this.incarnation = incarnation;
     this.early = new EarlyRequests(shard, earlyBytes);
-    this.decided = new Promise((resolve) => {
-      this.decide = resolve;
-    });
   }
 
   get state(): LocalState {
@@ -53,18 +47,15 @@ export class LocalPartition {
   opened(group: PartitionGroup): void {
     this.current = { kind: "open", group };
     this.early.serveAll();
-    this.decide();
   }
 
   fence(): void {
     this.current = fenced;
     this.early.refuseAll(ErrorCode.HistoryUnavailable);
-    this.decide();
   }
 
   remove(): void {
     this.current = removed;
     this.early.refuseAll(ErrorCode.HistoryUnavailable);
-    this.decide();
   }
 }

@@ -12,6 +12,7 @@ import { openGroup } from "./open-group.js";
 import { partitionLog } from "./partition-log.js";
 import type { PartitionStorage } from "./partition-storage.js";
 import type { PartitionTable, TopicScope } from "./partition-table.js";
+import type { SessionRetirements } from "./session-retirements.js";
 import type { PartitionShard } from "../shard.js";
 
 /** A step that failed is tried again after this long, doubling up to the largest wait. */
@@ -27,15 +28,22 @@ export class Reconciler {
   private readonly storage: PartitionStorage;
   private readonly table: PartitionTable;
   private readonly alignment: Alignment;
+  private readonly retirements: SessionRetirements;
   private readonly earlyBytes = new EarlyBytes();
   private readonly jobs: JobList;
   /** Partitions whose files are being deleted. */
   private readonly removing = new Set<number>();
 
-  constructor(shard: PartitionShard, storage: PartitionStorage, table: PartitionTable) {
+  constructor(
+    shard: PartitionShard,
+    storage: PartitionStorage,
+    table: PartitionTable,
+    retirements: SessionRetirements,
+  ) {
     this.shard = shard;
     this.storage = storage;
     this.table = table;
+    this.retirements = retirements;
     this.jobs = new JobList();
     this.alignment = new Alignment(shard, this.jobs, (scope) => {
       this.pass(scope);
@@ -118,6 +126,8 @@ export class Reconciler {
     }
     local.opened(group);
     this.alignment.align(local, group, description);
+    // May take as long as the disk is full; nobody waits for it.
+    void this.retirements.opened(local);
   }
 
   // Removal.
