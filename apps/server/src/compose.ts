@@ -188,7 +188,7 @@ async function build(
     connections,
     leases,
     commands,
-    isSessionLive: (client, session) => metadata.machine.isLiveSession(client, session),
+    isSessionLive: (client, session) => metadata.isSessionLive(client, session),
     log: logging.part("tcp"),
   });
   const housekeeping = new Housekeeping({

@@ -249,8 +249,16 @@ export class PartitionCommands {
   /** Serves once this node applied what the client has seen of metadata, or refuses when that takes too long. */
   private afterFrontier(request: ClientRequest, serve: () => void): void {
     const ready = this.directory.whenApplied(request.minimumMetadataOp);
-    if (ready === true) serve();
-    else void ready.then((applied) => (applied ? serve() : request.deny(ErrorCode.TransientNotAccepted)));
+    if (ready === true) {
+      serve();
+      return;
+    }
+    void ready.then((applied) => {
+      if (!applied) request.deny(ErrorCode.TransientNotAccepted);
+      // Partitions may have been told already that nothing comes of it any more.
+      else if (!this.directory.isSessionLive(request.client, request.session)) request.deny(ErrorCode.StaleClient);
+      else serve();
+    });
   }
 }
 

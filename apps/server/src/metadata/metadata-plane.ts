@@ -325,6 +325,10 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
     return op <= this.appliedOp || this.waits.wait(op);
   }
 
+  isSessionLive(client: bigint, session: number): boolean {
+    return this.machine.isLiveSession(client, session);
+  }
+
   resolveTopic(streamId: Identifier, topicId: Identifier): ReturnType<MetadataMachine["resolveTopic"]> {
     return this.machine.resolveTopic(streamId, topicId);
   }

@@ -1,0 +1,23 @@
+import { createStream, ErrorCode, logoutUser } from "@iggy/protocol";
+import { expect, it } from "vitest";
+import { startServer } from "../../src/index.js";
+import { freshName, freshPartition, messages, outcome, RawLink, RawSession, sleep } from "../raw-client/index.js";
+
+it("a send that waits for metadata is not written once its session has ended", async () => {
+  await using server = await startServer();
+  const [session, other] = [await RawSession.open(server.port), await RawSession.open(server.port)];
+  const partition = await freshPartition(session);
+  await partition.send(messages(1));
+  const waiting = session.link;
+  const request = session.nextRequest();
+  // The sign-out is the next operation of metadata, the stream the one after it.
+  const frontier = { request, minimumMetadataOp: session.watermark + 2 };
+  const answer = waiting.answerTo(request);
+  waiting.write(partition.sendFrame(messages(1), undefined, frontier));
+  await session.bind(await RawLink.connect(server.port));
+  expect(outcome(await session.send(logoutUser, new Uint8Array(0)))).toBe("ok");
+  await sleep(20);
+  await other.call(createStream, { name: freshName("stream"), options: [] });
+  expect(outcome(await answer)).toBe(`status ${ErrorCode.StaleClient}`);
+  expect(await partition.by(other).readAll()).toHaveLength(1);
+});
