@@ -1,5 +1,5 @@
 import type { MetadataEffect, MetadataMachine, ServerOperation } from "@iggy/engine";
-import { EvictionReason } from "@iggy/protocol";
+import { ErrorCode, EvictionReason } from "@iggy/protocol";
 import type { MetadataPlane } from "./metadata/metadata-plane.js";
 import type { Connection } from "./net/connection.js";
 import { evictConnection } from "./net/evict.js";
@@ -76,12 +76,16 @@ export class Housekeeping {
     this.run("handovers", () => this.completeHandovers());
   }
 
-  /** Unbinds the connections of sessions that ended. */
+  /** Unbinds the connections of sessions that ended, and ends the reads that wait there. */
   sessionsEnded(effects: readonly MetadataEffect[]): void {
+    const { connections, leases } = this.deps;
     for (const effect of effects) {
       if (effect.kind !== "session-ended") continue;
-      for (const connection of this.deps.connections.boundTo(effect.clientId)) this.deps.connections.unbind(connection);
-      this.deps.leases.forget(effect.clientId);
+      for (const connection of connections.boundTo(effect.clientId)) {
+        connections.unbind(connection);
+        connection.endWaiting(ErrorCode.StaleClient);
+      }
+      leases.forget(effect.clientId);
     }
   }
 

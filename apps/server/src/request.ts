@@ -24,8 +24,11 @@ export interface ClientRequest {
   deny(code: number): void;
   /** Answers with the result of a committed operation. */
   committed(reply: CommittedReply): void;
-  /** Called when the client cancels or the connection ends while a read waits. At most one handler. */
-  onCancel(handler: () => void): void;
+  /**
+   * Called when the client cancels, or the connection or its session ends, while a read waits: with the code that answers
+   * it. At most one handler.
+   */
+  onCancel(handler: (code: number) => void): void;
 }
 
 export interface ReadReplyOptions {

@@ -1,4 +1,4 @@
-import { FrameAssembler, type IggyError } from "@iggy/protocol";
+import { ErrorCode, FrameAssembler, type IggyError } from "@iggy/protocol";
 import type { Clock } from "../request.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 
@@ -24,10 +24,8 @@ export interface ConnectionLimits {
   readonly queuedBytesMax: number;
 }
 
-/** A read that waits on the server and may be cancelled. */
-interface Waiting {
-  cancel(): void;
-}
+/** Ends a read that waits on the server, with the code that answers it. */
+type Cancel = (code: number) => void;
 
 export interface ConnectionHandler {
   /** One whole frame. It may be a view into the received chunk. */
@@ -54,7 +52,7 @@ export class Connection implements ChannelEvents {
   private readonly handler: ConnectionHandler;
   private readonly limits: ConnectionLimits;
   private readonly assembler: FrameAssembler;
-  private readonly waiting = new Map<number, Waiting>();
+  private readonly waiting = new Map<number, Cancel>();
   private inFlight = 0;
   private inFlightBytes = 0;
   private paused = false;
@@ -119,7 +117,7 @@ export class Connection implements ChannelEvents {
   closed(): void {
     if (!this.open) return;
     this.open = false;
-    for (const waiting of [...this.waiting.values()]) waiting.cancel();
+    this.endWaiting(ErrorCode.TransientNotAccepted);
     this.waiting.clear();
     this.handler.closed(this);
   }
@@ -136,9 +134,10 @@ export class Connection implements ChannelEvents {
     this.regulate();
   }
 
-  /** Remembers a read that waits, so that a cancel or the end of the connection reaches it. */
-  addWaiting(request: number, waiting: Waiting): void {
-    this.waiting.set(request, waiting);
+  /** Remembers a read that waits, so that a cancel or the end of the connection or its session reaches it. */
+  addWaiting(request: number, cancel: Cancel): void {
+    if (this.open) this.waiting.set(request, cancel);
+    else queueMicrotask(() => cancel(ErrorCode.TransientNotAccepted));
   }
 
   removeWaiting(request: number): void {
@@ -146,7 +145,12 @@ export class Connection implements ChannelEvents {
   }
 
   cancelWaiting(request: number): void {
-    this.waiting.get(request)?.cancel();
+    this.waiting.get(request)?.(ErrorCode.TransientNotAccepted);
+  }
+
+  /** Ends every read that waits. */
+  endWaiting(code: number): void {
+    for (const cancel of [...this.waiting.values()]) cancel(code);
   }
 
   send(pieces: readonly Uint8Array[]): void {

@@ -30,7 +30,7 @@ export class RequestFrame implements ClientRequest {
   readonly ownerGeneration: number;
   readonly minimumMetadataOp: number;
   private answered = false;
-  private cancelHandler: (() => void) | undefined;
+  private isWaiting = false;
 
   constructor(connection: Connection, header: RequestHeader, body: Uint8Array, binding: SessionBinding | undefined) {
     this.connection = connection;
@@ -96,14 +96,14 @@ export class RequestFrame implements ClientRequest {
   finish(): void {
     if (this.answered) return;
     this.answered = true;
-    if (this.cancelHandler !== undefined) this.connection.removeWaiting(this.request);
+    if (this.isWaiting) this.connection.removeWaiting(this.request);
     this.connection.finishRequest(this.body.length);
   }
 
-  onCancel(handler: () => void): void {
+  onCancel(handler: (code: number) => void): void {
     if (this.answered) return;
-    this.cancelHandler = handler;
-    this.connection.addWaiting(this.request, { cancel: handler });
+    this.isWaiting = true;
+    this.connection.addWaiting(this.request, handler);
   }
 
   private reply(body: readonly Uint8Array[], writeHeader: (bytes: Uint8Array, bodyLength: number) => void): void {

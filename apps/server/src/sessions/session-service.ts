@@ -112,6 +112,10 @@ export class SessionService {
     const command = decodeRequest(bindSession, request.body);
     const watermark = Number(command.identity.metadataWatermark);
     const bindNow = (): void => {
+      if (!request.connection.isOpen) {
+        request.finish();
+        return;
+      }
       const bound = this.deps.authority.sessionToBind(command);
       if (typeof bound === "number") {
         request.deny(bound);

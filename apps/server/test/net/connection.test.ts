@@ -1,4 +1,4 @@
-import { writeRequestHeader } from "@iggy/protocol";
+import { ErrorCode, writeRequestHeader } from "@iggy/protocol";
 import { beforeEach, expect, it } from "vitest";
 import type { Channel } from "../../src/net/channel.js";
 import { Connection } from "../../src/net/connection.js";
@@ -148,9 +148,17 @@ it("takes large frames from the moment at which it is signed in, within one chun
   expect([frames, malformed, closed]).toEqual([1, 0, 0]);
 });
 
+it("cancels at once what begins to wait when the connection is gone", async () => {
+  const cancelled: number[] = [];
+  connection.closed();
+  connection.addWaiting(1, (code) => cancelled.push(code));
+  await Promise.resolve();
+  expect(cancelled).toEqual([ErrorCode.TransientNotAccepted]);
+});
+
 it("cancels what waits when a cancel or the end of the connection arrives", () => {
   const cancelled: number[] = [];
-  for (const request of [1, 2]) connection.addWaiting(request, { cancel: () => cancelled.push(request) });
+  for (const request of [1, 2]) connection.addWaiting(request, () => cancelled.push(request));
   connection.cancelWaiting(1);
   connection.cancelWaiting(99);
   connection.removeWaiting(1);

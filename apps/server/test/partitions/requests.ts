@@ -1,3 +1,4 @@
+import { ErrorCode } from "@iggy/protocol";
 import type { ClientRequest, CommittedReply, ReadReplyOptions } from "../../src/request.js";
 
 export type Answer =
@@ -36,7 +37,7 @@ export class TestRequest implements ClientRequest {
   /** Runs as the answer leaves, still within the server's call, as the end of a connection may. */
   onAnswer: () => void = () => undefined;
   private resolve: (answer: Answer) => void = () => undefined;
-  private cancelHandler: (() => void) | undefined;
+  private cancelHandler: ((code: number) => void) | undefined;
 
   constructor(sender: Sender, incarnation: number) {
     this.client = sender.client ?? 7n;
@@ -64,13 +65,13 @@ export class TestRequest implements ClientRequest {
     this.settle({ kind: "committed", reply, body: joined(reply.body) });
   }
 
-  onCancel(handler: () => void): void {
+  onCancel(handler: (code: number) => void): void {
     if (this.cancelHandler !== undefined) throw new Error("a second cancel handler");
     this.cancelHandler = handler;
   }
 
   cancel(): void {
-    this.cancelHandler?.();
+    this.cancelHandler?.(ErrorCode.TransientNotAccepted);
   }
 
   private settle(answer: Answer): void {

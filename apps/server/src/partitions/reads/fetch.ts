@@ -40,7 +40,8 @@ export class Fetch {
   private isServing = false;
   /** The bytes that were there are known; what comes is counted. */
   private isMeasured = false;
-  private isCancelled = false;
+  /** Code of the cancel, 0 without one. */
+  private cancelledWith = 0;
   private isCancellable = false;
   private hasStored = false;
   private place: ParkingPlace | undefined;
@@ -236,7 +237,7 @@ export class Fetch {
           this.deny(lost);
           return;
         }
-        if (this.isCancelled && !this.hasStored) break;
+        if (this.cancelledWith !== 0 && !this.hasStored) break;
       }
       // Much may have happened since the reading of another partition began.
       const code = part.recheck(this.request);
@@ -256,7 +257,7 @@ export class Fetch {
       countLeft -= result.messagesCount;
       bytes += result.bytes;
     }
-    if (this.isCancelled && !this.hasStored) this.deny(ErrorCode.TransientNotAccepted);
+    if (this.cancelledWith !== 0 && !this.hasStored) this.deny(this.cancelledWith);
     else this.answer([fetchReplyHead(sections), ...pieces]);
   }
 
@@ -287,10 +288,10 @@ export class Fetch {
   private makeCancellable(): void {
     if (this.isCancellable) return;
     this.isCancellable = true;
-    this.request.onCancel(() => {
-      this.isCancelled = true;
+    this.request.onCancel((code) => {
+      this.cancelledWith = code;
       // A read that is being served ends by itself: what it stored before must reach the client.
-      if (!this.isServing) this.deny(ErrorCode.TransientNotAccepted);
+      if (!this.isServing) this.deny(code);
     });
   }
 

@@ -257,8 +257,8 @@ export class Poll {
   private makeCancellable(): void {
     if (this.isCancellable) return;
     this.isCancellable = true;
-    this.request.onCancel(() => {
-      this.deny(ErrorCode.TransientNotAccepted);
+    this.request.onCancel((code) => {
+      this.deny(code);
     });
   }
 
