@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { MetadataEffect, PartitionKey } from "@iggy/engine";
-import { ErrorCode } from "@iggy/protocol";
 import { type DataDirectory, type Io, openMetadataStore } from "@iggy/storage";
 import { clusterIdOf } from "./cluster-id.js";
 import type { ServerConfig, Settings } from "./config/index.js";
@@ -247,8 +246,7 @@ function neighboursOf(
     },
     deletableThrough: (partition: PartitionKey, segmentsCount) => {
       const resolution = partitions.resolveSegments(partition, partition.incarnation, segmentsCount);
-      if (resolution.kind === "truncate") return resolution.throughOffset;
-      return resolution.code === ErrorCode.TransientNotAccepted ? "unavailable" : undefined;
+      return resolution.kind === "truncate" ? resolution.throughOffset : "unavailable";
     },
   };
 }

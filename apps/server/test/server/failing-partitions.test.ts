@@ -1,7 +1,38 @@
-import { createConsumerGroup, joinConsumerGroup, logoutUser, numericId, syncConsumerGroup } from "@iggy/protocol";
+import {
+  createConsumerGroup,
+  deleteSegments,
+  ErrorCode,
+  joinConsumerGroup,
+  logoutUser,
+  numericId,
+  syncConsumerGroup,
+} from "@iggy/protocol";
 import { expect, it } from "vitest";
-import { eventually, freshTopic, group, messages, next, outcome, RawSession } from "../raw-client/index.js";
+import {
+  eventually,
+  freshPartition,
+  freshTopic,
+  group,
+  messages,
+  next,
+  outcome,
+  RawSession,
+} from "../raw-client/index.js";
 import { MemoryMachine } from "./memory-machine.js";
+
+it("a partition that failed does not report segments as deleted", async () => {
+  await using machine = await MemoryMachine.create();
+  const server = await machine.start();
+  const session = await RawSession.open(server.port);
+  const partition = await freshPartition(session);
+  await partition.send(messages(1));
+  const { streamId, topicId, partitionId } = partition;
+  const oldest = { streamId, topicId, partitionId, segmentsCount: 1 };
+  expect(await session.try(deleteSegments, oldest)).toBe("ok");
+  machine.disk.fail({ operation: "write", path: (path) => path.includes("/streams/"), code: "EIO" });
+  await partition.trySend(messages(1));
+  expect(await session.try(deleteSegments, oldest)).toBe(`status ${ErrorCode.TransientNotAccepted}`);
+});
 
 it("a partition whose disk fails holds up no handover of a group elsewhere", async () => {
   await using machine = await MemoryMachine.create();
@@ -13,7 +44,10 @@ it("a partition whose disk fails holds up no handover of a group elsewhere", asy
   ];
   const { streamId, topicId, partitions } = await freshTopic(alice, { partitions: 2 });
   const target = { streamId: numericId(streamId), topicId: numericId(topicId) };
-  const { group: created } = await alice.call(createConsumerGroup, { ...target, name: "readers" });
+  const { group: created } = await alice.call(createConsumerGroup, {
+    ...target,
+    name: "readers",
+  });
   const member = { ...target, groupId: numericId(created.id) };
   const assigned = async (session: RawSession) => (await session.call(syncConsumerGroup, member))?.partitions.length;
 
