@@ -1,10 +1,16 @@
 import {
+  type Command,
   createConsumerGroup,
   createStream,
+  createTopic,
   deleteStream,
+  deleteTopic,
   encodeRequest,
   getConsumerGroups,
+  getPartitionRoute,
   getStreams,
+  type Identifier,
+  namedId,
   numericId,
   type ProducerSection,
   storeConsumerOffset,
@@ -14,11 +20,14 @@ import {
   consumer,
   message,
   outcome,
-  type RawPartition,
+  RawPartition,
   type RawSession,
   type Seeded,
+  sleep,
   textOf,
 } from "../raw-client/index.js";
+
+const RETRY_MILLIS = 5;
 
 /** What a client waits for when its server dies: it may or may not have happened. */
 interface Pending {
@@ -45,9 +54,11 @@ abstract class Lane {
       this.pending ??= this.next();
       const answer = await this.session.deliver(this.pending.frame);
       if (answer.kind === "closed") return answered;
-      if (answer.kind === "refused" && answer.code === 58) continue;
-      this.pending.settle(answer);
-      this.pending = undefined;
+      if (answer.kind === "refused" && answer.code === 58) await sleep(RETRY_MILLIS);
+      else {
+        this.pending.settle(answer);
+        this.pending = undefined;
+      }
     }
   }
 
@@ -57,9 +68,11 @@ abstract class Lane {
       const { frame, settle } = this.pending;
       const answer = await this.session.deliver(frame);
       if (answer.kind === "closed") throw new Error("the server died while nobody killed it");
-      if (answer.kind === "refused" && answer.code === 58) continue;
-      settle(answer);
-      this.pending = undefined;
+      if (answer.kind === "refused" && answer.code === 58) await sleep(RETRY_MILLIS);
+      else {
+        settle(answer);
+        this.pending = undefined;
+      }
     }
   }
 }
@@ -248,5 +261,74 @@ export class MetadataLane extends Lane {
     const names = groups.map(({ name }) => name);
     if (names.join() !== this.groups.join()) faults.push(`groups ${names.join()}, acknowledged ${this.groups.join()}`);
     return faults;
+  }
+}
+
+const BATCHES_PER_TOPIC = 4;
+
+/** Makes a topic, fills it and deletes it, over and over under the same ids: nothing of one may show in the next. */
+export class ChurnLane extends Lane {
+  protected readonly session: RawSession;
+  private readonly streamId: Identifier;
+  private partition: RawPartition | undefined;
+  private state: "absent" | "made" | "open" = "absent";
+  private topics = 0;
+  private texts: string[] = [];
+
+  constructor(random: Seeded, session: RawSession, streamId: Identifier) {
+    super(random);
+    this.session = session;
+    this.streamId = streamId;
+  }
+
+  protected next(): Pending {
+    const topic = { streamId: this.streamId, topicId: namedId("churn") };
+    switch (this.state) {
+      case "absent":
+        return this.request(createTopic, { ...topic, name: "churn", partitionsCount: 2, options: [] }, () => {
+          this.topics++;
+          this.texts = [];
+          this.state = "made";
+        });
+      case "made":
+        return this.request(getPartitionRoute, { ...topic, partitionId: 1 }, (answer) => {
+          const { incarnation, metadataOp } = this.session.decoded(getPartitionRoute, answer);
+          this.partition = RawPartition.routed(this.session, topic, 1, { incarnation, metadataOp });
+          this.state = "open";
+        });
+      case "open":
+        return this.texts.length < BATCHES_PER_TOPIC && this.partition !== undefined
+          ? this.sending(this.partition)
+          : this.request(deleteTopic, topic, () => {
+              this.state = "absent";
+            });
+    }
+  }
+
+  private sending(partition: RawPartition): Pending {
+    const text = `topic ${this.topics}, message ${this.texts.length}`;
+    return {
+      frame: partition.sendFrame([message(text)]),
+      settle: (answer) => {
+        if (answer.kind !== "ok") throw new Error(`${text}: ${outcome(answer)}`);
+        this.texts.push(text);
+      },
+    };
+  }
+
+  private request<Req, Res>(command: Command<Req, Res>, request: Req, done: (answer: Answer) => void): Pending {
+    return {
+      frame: this.session.frame(command, encodeRequest(command, request)),
+      settle: (answer) => {
+        if (answer.kind !== "ok") throw new Error(`${command.title} of topic ${this.topics}: ${outcome(answer)}`);
+        done(answer);
+      },
+    };
+  }
+
+  async faults(): Promise<string[]> {
+    if (this.state !== "open" || this.partition === undefined) return [];
+    const stored = (await this.partition.readAll()).map(textOf);
+    return stored.join() === this.texts.join() ? [] : [`the topic holds ${stored.join()} and not ${this.texts.join()}`];
   }
 }

@@ -15,7 +15,7 @@ import {
   ServerProcess,
   sleep,
 } from "../raw-client/index.js";
-import { MetadataLane, OffsetLane, SenderLane } from "./kill-workload.js";
+import { ChurnLane, MetadataLane, OffsetLane, SenderLane } from "./kill-workload.js";
 
 const ROUNDS = Number(process.env["IGGY_TEST_KILL_ROUNDS"] ?? 25);
 const SEED = Number(process.env["IGGY_TEST_SEED"] ?? Date.now() % 1_000_000);
@@ -67,7 +67,10 @@ it(
     senders.push(new SenderLane(random, await partition(safe.id, 1), "safe 1", 78n));
     const offsets = new OffsetLane(random, await partition(plain.id, 1), senders[1]!);
     const metadata = new MetadataLane(random, await partition(plain.id, 0));
-    const lanes = [...senders, offsets, metadata];
+    // A lane of metadata of its own takes a session of its own.
+    const other = await RawSession.open(server.port);
+    const churn = new ChurnLane(random, other, streamId);
+    const lanes = [...senders, offsets, metadata, churn];
 
     let answered = 0;
     for (let round = 0; round < ROUNDS; round++) {
@@ -79,7 +82,9 @@ it(
       for (const count of await working) answered += count;
 
       server = await startServer();
-      expect(outcome(await session.bind(await RawLink.connect(server.port))), `round ${round}`).toBe("ok");
+      for (const each of [session, other]) {
+        expect(outcome(await each.bind(await RawLink.connect(server.port))), `round ${round}`).toBe("ok");
+      }
       for (const lane of lanes) await lane.settle();
       const faults = (await Promise.all(lanes.map((lane) => lane.faults()))).flat();
       expect(faults, `after round ${round}`).toEqual([]);

@@ -89,6 +89,19 @@ export class RawPartition {
     return partition;
   }
 
+  /** The same without asking for the route. */
+  static routed(
+    session: RawSession,
+    { streamId, topicId }: { readonly streamId: Identifier; readonly topicId: Identifier },
+    partitionId: number,
+    { incarnation, metadataOp }: { readonly incarnation: bigint; readonly metadataOp: bigint },
+  ): RawPartition {
+    const partition = new RawPartition(session, streamId, topicId, partitionId);
+    partition.incarnation = incarnation;
+    partition.metadataOp = metadataOp;
+    return partition;
+  }
+
   async route(): Promise<void> {
     const { streamId, topicId, partitionId } = this;
     const route = await this.session.call(getPartitionRoute, { streamId, topicId, partitionId });
@@ -102,10 +115,7 @@ export class RawPartition {
 
   /** The same partition, asked by another session. */
   by(session: RawSession): RawPartition {
-    const partition = new RawPartition(session, this.streamId, this.topicId, this.partitionId);
-    partition.incarnation = this.incarnation;
-    partition.metadataOp = this.metadataOp;
-    return partition;
+    return RawPartition.routed(session, this, this.partitionId, this);
   }
 
   sendBody(messages: readonly MessageInput[], options?: BatchOptions): Uint8Array {
