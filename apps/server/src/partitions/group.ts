@@ -41,6 +41,9 @@ export interface GroupParts {
   readonly checkpointOp: number;
 }
 
+/** Memory that the search for a time takes: it looks at one piece of a segment at a time. */
+const TIME_SEARCH_BYTES = 64 * 1024;
+
 /** A read that found nothing to give. */
 const nothing: ReadResult = {
   pieces: [],
@@ -251,6 +254,12 @@ export class PartitionGroup {
     const request = { startOffset, ceilingOffset, count, maxBytes };
     if (startOffset >= this.store.residentFrom) return this.store.read(request);
     return this.shard.diskReads.run(maxBytes, () => this.store.read(request));
+  }
+
+  /** First offset of the first committed batch at or after a time. Undefined when the disk has no room for the search. */
+  offsetAt(micros: number): Promise<number | undefined> | undefined {
+    const ceilingOffset = this.machine.nextOffset - 1;
+    return this.shard.diskReads.run(TIME_SEARCH_BYTES, () => this.store.offsetAt(micros, ceilingOffset));
   }
 
   // What commits.

@@ -364,6 +364,15 @@ describe("a poll from the disk", () => {
     expect(codes).toEqual([0, 0, 58, 58, 58]);
   });
 
+  it("looks for a time within the same bound", async () => {
+    const node = await filled(3, { ...cold, pollCompletionCapacity: 2 });
+    const strategy = { kind: "timestamp", value: 1n } as const;
+    const polls = Array.from({ length: 5 }, () => node.poll({ strategy, count: 5 }));
+    // Before the disk was asked anything.
+    expect(polls.map(({ answer }) => codeOf(answer))).toEqual([undefined, undefined, 58, 58, 58]);
+    for (const poll of polls.slice(0, 2)) expect(polled(await poll.answered).offsets).toEqual(range(0, 5));
+  });
+
   it("waits for memory that other reads hold", async () => {
     const node = await filled(3, { ...cold, deferredPollMaxReadBytes: 2000, deferredPollMaxInflightBytes: 2000 });
     const polls = Array.from({ length: 4 }, (_, i) => node.poll({ strategy: offsetAt(i), count: 2 }));

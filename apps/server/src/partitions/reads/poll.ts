@@ -107,7 +107,7 @@ export class Poll {
 
   /** Looks for the first batch that was appended at or after a time. */
   private locate(micros: number): void {
-    const { machine, store } = this.group;
+    const { machine } = this.group;
     const end = machine.nextOffset;
     const found = (offset: number | undefined): void => {
       this.startOffset = offset ?? end;
@@ -115,8 +115,13 @@ export class Poll {
       this.proceed();
     };
     // The time of the last operation bounds that of every message.
-    if (end === 0 || machine.timestampMicros < micros) found(undefined);
-    else this.when(store.offsetAt(micros, end - 1), () => this.recheck(), found);
+    if (end === 0 || machine.timestampMicros < micros) {
+      found(undefined);
+      return;
+    }
+    const search = this.group.offsetAt(micros);
+    if (search === undefined) this.deny(ErrorCode.TransientNotAccepted);
+    else this.when(search, () => this.recheck(), found);
   }
 
   /** Reads when there is enough or the wait is over; else waits on. */
