@@ -81,6 +81,7 @@ async function open(io: Io, path: string): Promise<PartitionPlane> {
         deferredPollMaxInflightBytes: 64 * 1024 * 1024,
         maxMessageSizeBytes: 64 * 1024 * 1024,
         residentBytesMax: 8 * 1024 * 1024,
+        residentBytesTotal: 512 * 1024 * 1024,
         offsetReservationLease: 65_536,
       },
     },

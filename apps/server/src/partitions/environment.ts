@@ -96,8 +96,10 @@ export interface PartitionLimits {
   readonly deferredPollMaxInflightBytes: number;
   /** Largest frame: sealed segments may overshoot by it. */
   readonly maxMessageSizeBytes: number;
-  /** Bytes of recent batches each partition keeps in memory for readers. */
+  /** Bytes of recent batches that a partition keeps in memory for readers at most. */
   readonly residentBytesMax: number;
+  /** The same of all partitions, as far as they were there when one was opened: each gets an even share. */
+  readonly residentBytesTotal: number;
   /** Offsets reserved ahead, so that a loss of power gives none twice. */
   readonly offsetReservationLease: number;
 }

@@ -1,10 +1,12 @@
 import { ErrorCode, MAX_RECORD_SIZE, verifyBatch } from "@iggy/protocol";
 import { describe, expect, it } from "vitest";
+import { TestCatalog } from "./catalog.js";
 import {
   codeOf,
   confirmed,
   consumer,
   group,
+  incarnation,
   next,
   offsetAt,
   partition,
@@ -345,6 +347,21 @@ describe("a poll from the disk", () => {
     for (let i = 0; i < 40; i++) await node.send({ count: 10, payloadBytes: 9_000 }).answered;
     expect(await node.offsets()).toEqual(range(0, 400));
     expect(node.plane.stats(partition)?.segmentsCount).toBeGreaterThan(3);
+  });
+
+  it("is what older messages take when many partitions share the memory", async () => {
+    const catalog = new TestCatalog();
+    for (let partitionId = 0; partitionId < 10; partitionId++) catalog.put({ ...partition, partitionId }, incarnation);
+    const limits = { residentBytesMax: 100_000, residentBytesTotal: 300_000, partitionIoCapacity: 1 };
+    const node = await TestNode.start({ catalog, limits });
+    const last = { ...partition, partitionId: 9 };
+    for (let i = 0; i < 5; i++) await node.send({ count: 1, payloadBytes: 10_000 }, {}, last).answered;
+    node.disk.fail({ operation: "read", code: "EIO" });
+    const codes = [0, 1, 2, 3, 4].map(async (offset) =>
+      codeOf(await node.poll({ address: last, strategy: offsetAt(offset), count: 1 }).answered),
+    );
+    const { CannotReadMessage } = ErrorCode;
+    expect(await Promise.all(codes)).toEqual([CannotReadMessage, CannotReadMessage, CannotReadMessage, 0, 0]);
   });
 
   it("ends with 58 when it is cancelled meanwhile, and stores nothing", async () => {

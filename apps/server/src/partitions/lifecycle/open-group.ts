@@ -19,6 +19,7 @@ export async function openGroup(
   storage: PartitionStorage,
   description: PartitionDescription,
   policy: TopicPolicy,
+  residentBytesMax: number,
   log: PartitionLog,
 ): Promise<PartitionGroup> {
   const { limits } = shard.environment;
@@ -36,7 +37,7 @@ export async function openGroup(
     persisted: isDurable,
     validateChecksums: limits.validateChecksum,
     journalBytesMax: limits.walBytesMax,
-    residentBytesMax: limits.residentBytesMax,
+    residentBytesMax,
     offsetReservationLease: limits.offsetReservationLease,
     onJournaled: (op) => group?.journaled(op),
     onRejected: (fromOp, error) => group?.rejected(fromOp, error),

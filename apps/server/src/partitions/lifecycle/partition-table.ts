@@ -9,15 +9,22 @@ export interface TopicScope {
 /** The partitions of this node, by topic, so that a change of one topic looks at that topic only. */
 export class PartitionTable {
   private readonly topics = new Map<number, Map<number, LocalPartition>>();
+  private count = 0;
+
+  get size(): number {
+    return this.count;
+  }
 
   get({ streamId, topicId, partitionId }: PartitionAddress): LocalPartition | undefined {
     return this.topics.get(topicNamespaceOf(streamId, topicId))?.get(partitionId);
   }
 
+  /** Takes a partition whose place is free. */
   add(partition: LocalPartition): void {
     const { streamId, topicId, partitionId } = partition.address;
     const key = topicNamespaceOf(streamId, topicId);
     const topic = this.topics.get(key);
+    this.count++;
     if (topic === undefined) this.topics.set(key, new Map([[partitionId, partition]]));
     else topic.set(partitionId, partition);
   }
@@ -29,6 +36,7 @@ export class PartitionTable {
     const topic = this.topics.get(key);
     if (topic?.get(partitionId) !== partition) return;
     topic.delete(partitionId);
+    this.count--;
     if (topic.size === 0) this.topics.delete(key);
   }
 
