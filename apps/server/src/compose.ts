@@ -15,7 +15,7 @@ import { passwordSecrets } from "./metadata/password-secrets.js";
 import { openListener } from "./net/open-listener.js";
 import type { TcpListener } from "./net/tcp-listener.js";
 import { NodeService } from "./node/node-service.js";
-import { openPartitionPlane, type PartitionPlane } from "./partitions/index.js";
+import { openPartitionPlane, type PartitionPlane, type TopicChange } from "./partitions/index.js";
 import { metadataConfig, partitionLimits } from "./plane-settings.js";
 import type { Clock } from "./request.js";
 import { ConnectionTable } from "./sessions/connection-table.js";
@@ -251,13 +251,17 @@ function neighboursOf(
   };
 }
 
-/** Topics whose partitions, owners or settings an operation changed. */
-function touchedTopics(effects: readonly MetadataEffect[]): Iterable<{ streamId: number; topicId: number }> {
-  const topics = new Map<string, { streamId: number; topicId: number }>();
+/** What an operation changed about topics: all that there is to it, or the owners of some groups only. */
+function touchedTopics(effects: readonly MetadataEffect[]): Iterable<TopicChange> {
+  const topics = new Map<string, { streamId: number; topicId: number; groupIds?: Set<number> }>();
   for (const effect of effects) {
     if (!("topicId" in effect)) continue;
     const { streamId, topicId } = effect;
-    topics.set(`${streamId}/${topicId}`, { streamId, topicId });
+    const key = `${streamId}/${topicId}`;
+    const known = topics.get(key);
+    if (effect.kind !== "owner-decided") topics.set(key, { streamId, topicId });
+    else if (known === undefined) topics.set(key, { streamId, topicId, groupIds: new Set([effect.groupId]) });
+    else known.groupIds?.add(effect.groupId);
   }
   return topics.values();
 }

@@ -21,6 +21,7 @@ export type {
   Timers,
   TopicPolicy,
 } from "./environment.js";
+export type { TopicChange } from "./lifecycle/partition-table.js";
 export { openPartitionPlane, type PartitionPlaneOptions } from "./local-plane.js";
 export type {
   EndedSession,

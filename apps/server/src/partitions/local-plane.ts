@@ -17,7 +17,7 @@ import type { PartitionEnvironment } from "./environment.js";
 import type { PartitionGroup } from "./group.js";
 import type { LocalPartition } from "./lifecycle/local-partition.js";
 import { directoryStorage, type PartitionStorage } from "./lifecycle/partition-storage.js";
-import { PartitionTable, type TopicScope } from "./lifecycle/partition-table.js";
+import { PartitionTable, type TopicChange } from "./lifecycle/partition-table.js";
 import type {
   EndedSession,
   PartitionPlane,
@@ -244,7 +244,7 @@ class LocalPlane implements PartitionPlane {
     await this.settled();
   }
 
-  reconcile(topic?: TopicScope): void {
+  reconcile(topic?: TopicChange): void {
     this.reconciler.pass(topic);
   }
 

@@ -1,5 +1,6 @@
 import type { ClientRequest } from "../request.js";
 import type { PartitionAddress } from "./address.js";
+import type { TopicChange } from "./lifecycle/partition-table.js";
 import type {
   DeleteOffsetCommand,
   FetchCommand,
@@ -38,10 +39,11 @@ export interface PartitionPlane {
   start(options: { readonly removeUnknown: boolean }): Promise<void>;
   /**
    * Makes local partitions equal to the catalog: creates and removes them, applies truncations, installs owners, retires
-   * groups, fences what is ending. Called after each metadata commit with the topic that it touched, and without one for
-   * everything. Returns at once; `settled` tells when the work is done.
+   * groups, fences what is ending. Called after each metadata commit with the topic that it touched (and the consumer
+   * groups, when it decided their owners and nothing else), and without one for everything. Returns at once; `settled`
+   * tells when the work is done.
    */
-  reconcile(topic?: { readonly streamId: number; readonly topicId: number }): void;
+  reconcile(topic?: TopicChange): void;
   /** Resolves when nothing that `reconcile` started is unfinished. */
   settled(): Promise<void>;
   /** Resolves when no partition can be written to by these ended sessions any more. At most 128. */

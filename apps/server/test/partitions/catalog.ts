@@ -24,6 +24,8 @@ export class TestCatalog implements PartitionCatalog {
   appliedOp = 100;
   policy: TopicPolicy = defaultPolicy;
   nextGroupId = 0;
+  /** Decisions about groups that were looked at. */
+  looks = 0;
   readonly deadSessions = new Set<string>();
   readonly usersWithoutPoll = new Set<number>();
   private readonly byNamespace = new Map<number, PartitionDescription>();
@@ -68,11 +70,16 @@ export class TestCatalog implements PartitionCatalog {
   }
 
   groupOwner(address: PartitionAddress, groupId: number): GroupOwnerDecision | undefined {
+    this.looks++;
     return this.owners.get(`${String(namespaceOf(address))}/${String(groupId)}`);
   }
 
   *groupOwners(address: PartitionAddress): Iterable<GroupOwnerDecision> {
-    for (const [key, decision] of this.owners) if (key.startsWith(`${String(namespaceOf(address))}/`)) yield decision;
+    for (const [key, decision] of this.owners) {
+      if (!key.startsWith(`${String(namespaceOf(address))}/`)) continue;
+      this.looks++;
+      yield decision;
+    }
   }
 
   groupIds(): { readonly nextGroupId: number; readonly live: readonly number[] } {

@@ -4,7 +4,6 @@ import type { GroupOwnerDecision, PartitionDescription } from "../environment.js
 import type { PartitionGroup } from "../group.js";
 import type { JobList } from "./jobs.js";
 import type { LocalPartition } from "./local-partition.js";
-import type { TopicScope } from "./partition-table.js";
 import type { PartitionShard } from "../shard.js";
 
 /** A decision that could not be ordered is offered again after this long. */
@@ -14,12 +13,22 @@ const RETRY_MILLIS = 1_000;
 export class Alignment {
   private readonly shard: PartitionShard;
   private readonly jobs: JobList;
-  private readonly lookAgain: (scope: TopicScope) => void;
+  private readonly lookAgain: (local: LocalPartition) => void;
 
-  constructor(shard: PartitionShard, jobs: JobList, lookAgain: (scope: TopicScope) => void) {
+  constructor(shard: PartitionShard, jobs: JobList, lookAgain: (local: LocalPartition) => void) {
     this.shard = shard;
     this.jobs = jobs;
     this.lookAgain = lookAgain;
+  }
+
+  /** Carries out what was decided about some consumer groups. */
+  alignGroups(local: LocalPartition, group: PartitionGroup, groupIds: ReadonlySet<number>): void {
+    const { catalog } = this.shard.environment;
+    for (const groupId of groupIds) {
+      const decision = catalog.groupOwner(local.address, groupId);
+      if (decision !== undefined) this.install(local, group, decision);
+    }
+    group.recheckReaders();
   }
 
   align(local: LocalPartition, group: PartitionGroup, description: PartitionDescription): void {
@@ -99,16 +108,19 @@ export class Alignment {
         local.isTruncating = false;
         if (group.isClosed) return;
         // A later request may have moved the offset while this one was carried out.
-        if (isDone) this.lookAgain(local.address);
+        if (isDone) this.lookAgain(local);
         else this.retryLater(local);
       }),
     );
   }
 
   private retryLater(local: LocalPartition): void {
+    if (local.isRetrying) return;
+    local.isRetrying = true;
     const { waits } = this.shard;
     waits.at(waits.nowMillis + RETRY_MILLIS, () => {
-      this.lookAgain(local.address);
+      local.isRetrying = false;
+      this.lookAgain(local);
     });
   }
 }

@@ -27,6 +27,8 @@ export class LocalPartition {
   isRetiringGroups = false;
   isEnding = false;
   isTruncating = false;
+  /** Something of this could not be ordered, and a look at it all is due. */
+  isRetrying = false;
   private current: LocalState = notOpen;
 
   constructor(address: PartitionAddress, incarnation: number, shard: PartitionShard, earlyBytes: EarlyBytes) {

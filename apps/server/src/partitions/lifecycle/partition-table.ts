@@ -6,6 +6,12 @@ export interface TopicScope {
   readonly topicId: number;
 }
 
+/** What an operation of metadata changed about a topic. */
+export interface TopicChange extends TopicScope {
+  /** The consumer groups whose owners it decided, when that is all. */
+  readonly groupIds?: ReadonlySet<number>;
+}
+
 /** The partitions of this node, by topic, so that a change of one topic looks at that topic only. */
 export class PartitionTable {
   private readonly topics = new Map<number, Map<number, LocalPartition>>();

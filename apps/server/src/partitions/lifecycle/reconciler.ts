@@ -11,7 +11,7 @@ import { LocalPartition } from "./local-partition.js";
 import { openGroup } from "./open-group.js";
 import { partitionLog } from "./partition-log.js";
 import type { PartitionStorage } from "./partition-storage.js";
-import type { PartitionTable, TopicScope } from "./partition-table.js";
+import type { PartitionTable, TopicChange } from "./partition-table.js";
 import type { SessionRetirements } from "./session-retirements.js";
 import type { PartitionShard } from "../shard.js";
 
@@ -45,18 +45,35 @@ export class Reconciler {
     this.table = table;
     this.retirements = retirements;
     this.jobs = new JobList();
-    this.alignment = new Alignment(shard, this.jobs, (scope) => {
-      this.pass(scope);
+    this.alignment = new Alignment(shard, this.jobs, ({ address }) => {
+      this.look(address);
     });
   }
 
-  pass(scope?: TopicScope): void {
+  pass(scope?: TopicChange): void {
     if (this.shard.isDraining) return;
+    if (scope?.groupIds !== undefined) {
+      this.passGroups(scope, scope.groupIds);
+      return;
+    }
     const { catalog } = this.shard.environment;
     for (const local of [...this.table.in(scope)]) {
       if (catalog.partition(local.address)?.incarnation !== local.incarnation) this.remove(local);
     }
     for (const description of catalog.partitions(scope)) this.ensure(description);
+  }
+
+  private passGroups(scope: TopicChange, groupIds: ReadonlySet<number>): void {
+    for (const local of this.table.in(scope)) {
+      if (local.group !== undefined) this.alignment.alignGroups(local, local.group, groupIds);
+    }
+  }
+
+  /** Looks at one partition. */
+  private look(address: PartitionAddress): void {
+    if (this.shard.isDraining) return;
+    const description = this.shard.environment.catalog.partition(address);
+    if (description !== undefined) this.ensure(description);
   }
 
   /** Resolves when nothing is under way. */
@@ -168,7 +185,7 @@ export class Reconciler {
       return;
     }
     this.removing.delete(namespaceOf(address));
-    this.pass(address);
+    this.look(address);
   }
 
   private after(millis: number, run: () => void): void {
