@@ -7,6 +7,7 @@ import type { EndedSession, PartitionPlane } from "./partitions/index.js";
 import type { Clock } from "./request.js";
 import type { ConnectionTable } from "./sessions/connection-table.js";
 import type { SessionLeases } from "./sessions/lease.js";
+import { timerMillis } from "./timer-limit.js";
 
 /** A silent connection ends after this many heartbeat intervals, and so does a session that is silent on all of its own. */
 const LEASE_INTERVALS = 1.2;
@@ -91,7 +92,7 @@ export class Housekeeping {
 
   private every(name: string, periodMillis: number | undefined, job: () => Promise<void>): void {
     if (periodMillis === undefined) return;
-    const timer = setInterval(() => this.run(name, job), periodMillis);
+    const timer = setInterval(() => this.run(name, job), timerMillis(periodMillis));
     timer.unref();
     this.timers.push(timer);
   }

@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import { timerMillis } from "../timer-limit.js";
 
 /** Bytes of lines that may wait for the disk. A line above it is counted and dropped, never waited for. */
 const QUEUE_BYTES_MAX = 4 * 2 ** 20;
@@ -43,7 +44,7 @@ export class RotatingFile {
     this.#path = join(options.directory, options.name);
     this.#handle = handle;
     this.#sizeBytes = sizeBytes;
-    this.#timer = setInterval(() => void this.#tidy(), options.checkIntervalMillis).unref();
+    this.#timer = setInterval(() => void this.#tidy(), timerMillis(options.checkIntervalMillis)).unref();
   }
 
   /** Creates the directory if needed and goes on writing at the end of an existing file. */

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { timerMillis } from "../timer-limit.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 
 /** A TCP or TLS socket as a channel. Writes of one loop turn leave in one system call. */
@@ -48,7 +49,7 @@ export class SocketChannel implements Channel {
 
   end(): void {
     this.socket.end();
-    const timer = setTimeout(() => this.socket.destroy(), this.closeGraceMillis);
+    const timer = setTimeout(() => this.socket.destroy(), timerMillis(this.closeGraceMillis));
     timer.unref();
     this.socket.once("close", () => clearTimeout(timer));
   }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
+import { timerMillis } from "../timer-limit.js";
 import { SocketChannel } from "./socket-channel.js";
 
 export interface TcpListenerOptions {
@@ -35,7 +36,10 @@ export class TcpListener {
     this.server =
       options.tls === undefined
         ? createServer({ ...SOCKET, allowHalfOpen: true }, accept)
-        : createTlsServer({ ...SOCKET, ...options.tls, handshakeTimeout: options.handshakeTimeoutMillis }, accept);
+        : createTlsServer(
+            { ...SOCKET, ...options.tls, handshakeTimeout: timerMillis(options.handshakeTimeoutMillis) },
+            accept,
+          );
     this.server.maxConnections = options.connectionsMax;
     // From the accept on, so that a stop also ends connections whose handshake is still under way.
     this.server.on("connection", (socket: Socket) => this.track(socket));
