@@ -253,7 +253,8 @@ export class Fetch {
         continue;
       }
       sections.push(part.section(result, currentOffset, this.shard.environment.catalog.appliedOp));
-      pieces.push(...result.pieces);
+      // One by one: small batches make more pieces than a call takes arguments.
+      for (const piece of result.pieces) pieces.push(piece);
       countLeft -= result.messagesCount;
       bytes += result.bytes;
     }
