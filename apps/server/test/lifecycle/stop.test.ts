@@ -30,15 +30,6 @@ const POLLS_PER_SESSION = 50;
 let dataDirectory: string;
 let server: ServerProcess;
 
-beforeEach(async () => {
-  dataDirectory = await mkdtemp(join(tmpdir(), "iggy-stop-"));
-  server = await ServerProcess.start({ dataDirectory });
-});
-afterEach(async () => {
-  await server.kill();
-  await rm(dataDirectory, { recursive: true });
-});
-
 /** Sends one batch after the other until the server takes no more. Gives the texts that were acknowledged. */
 async function sendOn(partition: RawPartition): Promise<string[]> {
   const acknowledged: string[] = [];
@@ -70,6 +61,15 @@ async function storedAfterRestart(partition: RawPartition): Promise<string[]> {
 }
 
 describe("a signal to stop", () => {
+  beforeEach(async () => {
+    dataDirectory = await mkdtemp(join(tmpdir(), "iggy-stop-"));
+    server = await ServerProcess.start({ dataDirectory });
+  });
+  afterEach(async () => {
+    await server.kill();
+    await rm(dataDirectory, { recursive: true });
+  });
+
   it.each(["SIGTERM", "SIGINT"] as const)(
     "%s, while a hundred polls wait and a client sends: exit 0, every poll is told, nothing is lost",
     { timeout: 60_000 },
@@ -144,6 +144,17 @@ describe("a signal to stop", () => {
     }
     server = await ServerProcess.start({ dataDirectory });
   });
+
+  it("frees the port: it can be bound again at once", { timeout: 30_000 }, async () => {
+    const session = await RawSession.open(server.port);
+    const { port } = server;
+    server.signal("SIGTERM");
+    await server.exit();
+    await session.link.closed;
+    const environment = { ...developmentEnvironment, IGGY_TCP_ADDRESS: `127.0.0.1:${port}` };
+    server = await ServerProcess.start({ dataDirectory, environment });
+    expect(server.port).toBe(port);
+  });
 });
 
 describe("a stop in a process", () => {
@@ -183,15 +194,4 @@ describe("a stop in a process", () => {
     expect(await handshaking.closes(2000)).toBe(true);
     expect(await session.link.closes(2000)).toBe(true);
   });
-});
-
-it("the port can be bound again right after a stop", { timeout: 30_000 }, async () => {
-  const session = await RawSession.open(server.port);
-  const { port } = server;
-  server.signal("SIGTERM");
-  await server.exit();
-  await session.link.closed;
-  const environment = { ...developmentEnvironment, IGGY_TCP_ADDRESS: `127.0.0.1:${port}` };
-  server = await ServerProcess.start({ dataDirectory, environment });
-  expect(server.port).toBe(port);
 });

@@ -178,7 +178,12 @@ export class RawPartition {
   }
 
   async poll(strategy: PollingStrategy, options?: PollOptions): Promise<Polled> {
-    return polledOf(this.session.decoded(pollMessagesDeferred, await this.tryPoll(strategy, options)));
+    return this.polled(await this.tryPoll(strategy, options));
+  }
+
+  /** What a poll that had to succeed was answered. */
+  polled(answer: Answer): Polled {
+    return polledOf(this.session.decoded(pollMessagesDeferred, answer));
   }
 
   /** A poll of the plain command, which never waits. */

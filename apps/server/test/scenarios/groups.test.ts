@@ -3,14 +3,12 @@ import {
   deleteConsumerGroup,
   deletePartitions,
   createPartitions,
-  decodeResponse,
   fetchMessages,
   getConsumerGroup,
   joinConsumerGroup,
   leaveConsumerGroup,
   logoutUser,
   numericId,
-  pollMessages,
   syncConsumerGroup,
 } from "@iggy/protocol";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
@@ -22,7 +20,6 @@ import {
   message,
   messages,
   next,
-  polledOf,
   outcome,
   RawLink,
   type RawPartition,
@@ -108,7 +105,7 @@ class Member {
       // It may have to give the partition up at any moment.
       if (answer.kind !== "ok") expect(outcome(answer)).toMatch(/^status (5009|58)$/);
       else {
-        const { messages: found } = polledOf(decodeResponse(pollMessages, answer.payload));
+        const { messages: found } = partition.polled(answer);
         this.seen.push(...found.map(textOf));
       }
     }
