@@ -253,13 +253,20 @@ export class PartitionGroup {
     if (startOffset > ceilingOffset || count === 0) return nothing;
     const request = { startOffset, ceilingOffset, count, maxBytes };
     if (startOffset >= this.store.residentFrom) return this.store.read(request);
-    return this.shard.diskReads.run(maxBytes, () => this.store.read(request));
+    return this.shard.diskReads.run(this.diskMemory(maxBytes), () => this.store.read(request));
   }
 
   /** First offset of the first committed batch at or after a time. Undefined when the disk has no room for the search. */
   offsetAt(micros: number): Promise<number | undefined> | undefined {
     const ceilingOffset = this.machine.nextOffset - 1;
-    return this.shard.diskReads.run(TIME_SEARCH_BYTES, () => this.store.offsetAt(micros, ceilingOffset));
+    return this.shard.diskReads.run(this.diskMemory(TIME_SEARCH_BYTES), () =>
+      this.store.offsetAt(micros, ceilingOffset),
+    );
+  }
+
+  /** Memory of a read from the disk: a batch is verified as a whole, however little of it is wanted. */
+  private diskMemory(wantedBytes: number): number {
+    return Math.max(wantedBytes, this.machine.largestBatchBytes);
   }
 
   // What commits.

@@ -1,4 +1,5 @@
 import { ErrorCode, MAX_RECORD_SIZE, verifyBatch } from "@iggy/protocol";
+import { MemoryIo } from "@iggy/storage";
 import { describe, expect, it } from "vitest";
 import { TestCatalog } from "./catalog.js";
 import {
@@ -394,6 +395,34 @@ describe("a poll from the disk", () => {
     const node = await filled(3, { ...cold, deferredPollMaxReadBytes: 2000, deferredPollMaxInflightBytes: 2000 });
     const polls = Array.from({ length: 4 }, (_, i) => node.poll({ strategy: offsetAt(i), count: 2 }));
     for (const [i, poll] of polls.entries()) expect(polled(await poll.answered).offsets).toEqual([i, i + 1]);
+  });
+
+  it.each(["at once", "after a restart"])("counts with the batch that one message takes to read, %s", async (when) => {
+    const limits = { ...cold, deferredPollMaxInflightBytes: 150_000 };
+    let isHeld = false;
+    let started = 0;
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const latency = (): Promise<void> => {
+      if (!isHeld) return Promise.resolve();
+      started++;
+      return held;
+    };
+    let node = await TestNode.start({ io: new MemoryIo({ latency }), limits });
+    await node.send({ count: 10, payloadBytes: 10_000 }).answered;
+    await node.send({ count: 1 }).answered;
+    if (when === "after a restart") node = await node.restarted(limits);
+    await node.poll({ strategy: offsetAt(0) }).answered;
+    isHeld = true;
+    const polls = [3, 4].map((offset) =>
+      node.poll({ strategy: offsetAt(offset), count: 1, wait: { maxBytes: 11_000 } }),
+    );
+    await settle();
+    // A reply of a tenth of the batch needs all of it in memory, so there is room for one read.
+    expect(started).toBe(1);
+    isHeld = false;
+    release();
+    for (const [i, poll] of polls.entries()) expect(polled(await poll.answered).offsets).toEqual([3 + i]);
   });
 
   it("reports damage by its checksum, never as an empty success", async () => {

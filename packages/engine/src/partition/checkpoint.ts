@@ -20,7 +20,7 @@ import { RequestWindow } from "./request-window.js";
 import type { Receipt, WriterIdentity } from "./writers.js";
 
 /** Version of the layout. A checkpoint of another one is not read: releases migrate nothing. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** A u64 that is exact as a number: offsets, operations and µs are, for centuries. */
 const exact = mapped<bigint, number>(
@@ -73,7 +73,8 @@ const owner = struct("group owner", { groupId: exact, client: u128, session: exa
 /**
  * State of a partition after the operation `op`:
  *
- *   format u16 · op, checksum, timestamp · incarnation · next_offset · retry_capacity · ended_at · paid_through
+ *   format u16 · op, checksum, timestamp · incarnation · next_offset · retry_capacity · ended_at · paid_through ·
+ *   largest_batch
  *   producers, writers, ended sessions · offsets of consumers, groups, external groups · owners · retired groups
  */
 const layout = struct("partition state", {
@@ -86,6 +87,7 @@ const layout = struct("partition state", {
   retryCapacity: u32,
   endedAt: exact,
   paidThrough: exact,
+  largestBatchBytes: u32,
   producers: list(u32, producer),
   writers: list(u32, writer),
   retiredSessions: list(u32, session),
@@ -110,6 +112,7 @@ export interface PartitionState {
   readonly retryCapacity: number;
   readonly endedAt: number;
   readonly paidThrough: number;
+  readonly largestBatchBytes: number;
   /** In order of the last commit. */
   readonly producers: readonly (readonly [id: bigint, producer: Producer])[];
   readonly writers: readonly WriterState[];

@@ -95,6 +95,7 @@ export class PartitionMachine {
   private retryCapacity = 0;
   private endedAt = 0;
   private paidThrough = 0;
+  private largestBatch = 0;
 
   constructor(facts: PartitionFacts, limits: MachineLimits) {
     this.facts = facts;
@@ -128,6 +129,11 @@ export class PartitionMachine {
   /** Offset that the next ordered batch gets. */
   get assignableOffset(): number {
     return this.assignedNext;
+  }
+
+  /** Bytes of the largest batch that ever committed here: what the reading of one message may take. */
+  get largestBatchBytes(): number {
+    return this.largestBatch;
   }
 
   /** The history is over: metadata deletes this incarnation. */
@@ -277,6 +283,7 @@ export class PartitionMachine {
       );
     }
     this.committedNext = batch.baseOffset + batch.messagesCount;
+    this.largestBatch = Math.max(this.largestBatch, batch.sizeBytes);
     this.assignedNext = Math.max(this.assignedNext, this.committedNext);
     if (batch.producer !== undefined) {
       const { sequence, messagesCount } = batch.producer;
@@ -387,6 +394,7 @@ export class PartitionMachine {
       retryCapacity: this.retryCapacity,
       endedAt: this.endedAt,
       paidThrough: this.paidThrough,
+      largestBatchBytes: this.largestBatch,
       producers: [...this.producers.entries()],
       writers: [...this.writers.entries()],
       retiredSessions: [...this.writers.retiredEntries()],
@@ -416,6 +424,7 @@ export class PartitionMachine {
     this.retryCapacity = state.retryCapacity;
     this.endedAt = state.endedAt;
     this.paidThrough = state.paidThrough;
+    this.largestBatch = state.largestBatchBytes;
     this.producers.restore(state.producers);
     this.writers.restore(state.writers, state.retiredSessions);
     for (const kind of ["consumer", "consumer_group", "external_group"] as const) {
