@@ -92,18 +92,20 @@ it("a connection that says nothing ends, signed in or not; its session lives on 
   await kept.close();
 });
 
-it("ended sessions free their places: many more may come than the table holds", { timeout: 60_000 }, async () => {
-  for (let round = 0; round < 3; round++) {
+it("ended sessions free their places: many more may come than the table holds", { timeout: 90_000 }, async () => {
+  for (let round = 0; round < 2; round++) {
     const crowd: RawSession[] = [];
-    for (let i = 0; i < 40; i++) crowd.push(new RawSession(await RawLink.connect(server.port)));
+    for (let i = 0; i < 50; i++) crowd.push(new RawSession(await RawLink.connect(server.port)));
     await eventually(
       "all are let in",
       async () => {
         const outside = crowd.filter(({ session }) => session === 0n);
         await Promise.all(outside.map((session) => session.login()));
+        // Each attempt costs a password hash.
+        if (outside.length > 0) await sleep(250);
         return outside.length === 0;
       },
-      20_000,
+      40_000,
     );
     await Promise.all(crowd.map((session) => session.close()));
   }
