@@ -170,12 +170,14 @@ describe("sessions that end while a partition is not open", () => {
   it("write nothing that waited for it", async () => {
     const { node, heal } = await closedPartition();
     const early = node.send({ count: 1 }, alice);
+    const fetch = node.fetch([{ partitionId: 0 }], { autoCommit: true }, alice);
     const other = node.poll({}, bob);
     node.catalog.deadSessions.add(`${String(client)}/${String(session)}`);
     await node.plane.retireSessions(retired);
     heal();
     await node.clock.advance(1_000);
     expect(codeOf(await early.answered)).toBe(ErrorCode.StaleClient);
+    expect(codeOf(await fetch.answered)).toBe(ErrorCode.StaleClient);
     expect(polled(await other.answered).offsets).toEqual([0]);
   });
 });

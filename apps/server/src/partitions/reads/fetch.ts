@@ -64,6 +64,12 @@ export class Fetch {
 
   start(lookup: TargetLookup): void {
     const { command, request } = this;
+    // It may have waited for a partition to open.
+    const lost = this.recheckCaller();
+    if (lost !== 0) {
+      this.deny(lost);
+      return;
+    }
     const parts: Part[] = [];
     for (const target of command.targets) {
       const { partitionId } = target;
