@@ -23,6 +23,15 @@ describe("what is written reads back", () => {
     );
   });
 
+  it("durations so long that milliseconds barely tell two microseconds apart", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2 ** 50, max: Number.MAX_SAFE_INTEGER }), (micros) => {
+        expect(throughToml(durationKind({}), micros / 1000)).toBe(micros / 1000);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it("sizes, to the byte", () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (bytes) => {

@@ -41,7 +41,17 @@ function parseMillis(text: string): number {
 }
 
 function showMillis(millis: number): string {
-  return formatDuration(BigInt(Math.round(millis * 1000)));
+  return formatDuration(BigInt(microsOf(millis)));
+}
+
+/**
+ * The whole microseconds that read as these milliseconds. From about 35 years on, the product is off by up to two, so the
+ * neighbours are tried.
+ */
+function microsOf(millis: number): number {
+  const nearest = Math.round(millis * 1000);
+  const candidates = [0, -1, 1, -2, 2].map((step) => nearest + step);
+  return candidates.find((micros) => micros / 1000 === millis) ?? nearest;
 }
 
 const SIZE_RULE = 'must be a number of bytes or a size in quotes with its unit, such as "64 MiB" or "1.5 GB"';
