@@ -25,8 +25,6 @@ const policy = {
   persistOffsets: false,
   segmentSizeBytes: GIB,
   preallocateSegments: false,
-  messagesRequiredToSave: 1024,
-  sizeOfMessagesRequiredToSave: 1024 * 1024,
   messageExpiryMicros: undefined,
   maxTopicSizeBytes: undefined,
   partitionsCount: 1,

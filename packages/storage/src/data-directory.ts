@@ -63,7 +63,9 @@ export async function openDataDirectory(
 
 type Finding = "empty" | "ours";
 
-const CHOICES = "restore a backup of this format, migrate it offline, choose another path, or delete it with --fresh";
+const CHOICES =
+  "restore a backup of this format, migrate it offline, choose another path, or delete it with --fresh, " +
+  "which deletes data directories only";
 
 /** Looks without touching. */
 async function judge(io: Io, path: string): Promise<Finding> {

@@ -43,8 +43,6 @@ export class MachineCatalog implements PartitionCatalog {
       persistOffsets: settings.consumerOffsetDurability === "persisted",
       segmentSizeBytes: settings.segmentSizeBytes,
       preallocateSegments: settings.preallocateSegments,
-      messagesRequiredToSave: settings.messagesRequiredToSave,
-      sizeOfMessagesRequiredToSave: settings.sizeOfMessagesRequiredToSaveBytes,
       messageExpiryMicros: settings.messageExpiryMicros,
       maxTopicSizeBytes: settings.maxTopicSizeBytes,
       partitionsCount: topic.partitions.length,

@@ -40,8 +40,6 @@ export interface TopicPolicy {
   readonly persistOffsets: boolean;
   readonly segmentSizeBytes: number;
   readonly preallocateSegments: boolean;
-  readonly messagesRequiredToSave: number;
-  readonly sizeOfMessagesRequiredToSave: number;
   /** Undefined = never. */
   readonly messageExpiryMicros: number | undefined;
   /** Undefined = unlimited. */

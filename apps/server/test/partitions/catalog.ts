@@ -12,8 +12,6 @@ export const defaultPolicy: TopicPolicy = {
   persistOffsets: false,
   segmentSizeBytes: 1024 * 1024,
   preallocateSegments: false,
-  messagesRequiredToSave: 1024,
-  sizeOfMessagesRequiredToSave: 1024 * 1024,
   messageExpiryMicros: undefined,
   maxTopicSizeBytes: undefined,
   partitionsCount: 1,
