@@ -13,7 +13,7 @@ export {
 export type { Io, IoFile, IoLock, OpenMode } from "./io/io.js";
 export { LibuvIo } from "./io/libuv-io.js";
 export { DiskError, type DiskFault, type DiskOperation, MemoryIo, type MemoryIoOptions } from "./io/memory-io.js";
-export { namespaceOf, partitionDirectory, type PartitionId } from "./layout.js";
+export { partitionDirectory, type PartitionId } from "./layout.js";
 export { type OpenedMetadata, openMetadataStore } from "./metadata/open-metadata.js";
 export { type OpenedPartition, openPartitionStore } from "./partition/open-partition.js";
 export { removePartition, retirePartition, storedPartitions } from "./partition/partition-lifecycle.js";

@@ -1,3 +1,5 @@
+import { partitionGroup, type PartitionNumbers } from "@iggy/protocol";
+
 /** Names of everything in a data directory. Ids are decimal without padding, segments padded to 20 digits. */
 
 export const METADATA_DIRECTORY = "metadata";
@@ -11,16 +13,7 @@ export const INDEX_SUFFIX = ".index";
 export const JOURNAL_SUFFIX = ".wal";
 
 /** A partition by the ids that name its directory. */
-export interface PartitionId {
-  readonly streamId: number;
-  readonly topicId: number;
-  readonly partitionId: number;
-}
-
-/** The 64-bit name of a partition's group: stream (20 bits), topic (12), partition (20). Always below 2^52. */
-export function namespaceOf(id: PartitionId): number {
-  return id.streamId * 2 ** 32 + id.topicId * 2 ** 20 + id.partitionId;
-}
+export type PartitionId = PartitionNumbers;
 
 export function partitionSteps(id: PartitionId): string[] {
   return [STREAMS_DIRECTORY, String(id.streamId), "topics", String(id.topicId), "partitions", String(id.partitionId)];
@@ -31,7 +24,7 @@ export function partitionDirectory(dataDirectory: string, id: PartitionId): stri
 }
 
 export function initialisationDirectory(dataDirectory: string, id: PartitionId): string {
-  return `${dataDirectory}/${INITIALISATION_DIRECTORY}/${namespaceOf(id)}`;
+  return `${dataDirectory}/${INITIALISATION_DIRECTORY}/${partitionGroup(id)}`;
 }
 
 export function journalDirectoryName(incarnation: number): string {

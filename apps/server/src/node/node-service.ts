@@ -16,6 +16,7 @@ import {
   NodeRole,
   NodeStatus,
   type Right,
+  semanticVersionNumber,
   type Stats,
 } from "@iggy/protocol";
 import type { NodeCommands } from "../dispatch/command-table.js";
@@ -37,9 +38,6 @@ export interface NodeServiceDeps {
   readonly describeNode: (peerAddress: string) => Omit<ClusterNode, "role" | "status">;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
-
-const SEMVER_MAJOR = 1_000_000;
-const SEMVER_MINOR = 1000;
 
 type Serve = (request: RequestFrame) => void | Promise<void>;
 
@@ -171,7 +169,7 @@ export class NodeService implements NodeCommands {
       osVersion: usage.host.osVersion,
       kernelVersion: usage.host.kernelVersion,
       iggyServerVersion: serverVersion,
-      iggyServerSemver: semverOf(serverVersion),
+      iggyServerSemver: semanticVersionNumber(serverVersion),
       cacheMetrics: [],
       threadsCount: usage.threadsCount,
       freeDiskSpace: BigInt(usage.freeDiskSpace),
@@ -186,9 +184,4 @@ export class NodeService implements NodeCommands {
     if (!allowed) request.deny(ErrorCode.Unauthorized);
     return allowed;
   }
-}
-
-function semverOf(version: string): number {
-  const [major = 0, minor = 0, patch = 0] = (version.split(/[-+]/, 1)[0] ?? "").split(".").map(Number);
-  return major * SEMVER_MAJOR + minor * SEMVER_MINOR + patch;
 }

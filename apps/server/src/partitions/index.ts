@@ -1,4 +1,4 @@
-export { describeAddress, namespaceOf, type PartitionAddress } from "./address.js";
+export { describeAddress, type PartitionAddress } from "./address.js";
 export type {
   DeleteOffsetCommand,
   FetchCommand,

@@ -1,3 +1,4 @@
+import { partitionGroup } from "@iggy/protocol";
 import type {
   GroupOwnerDecision,
   PartitionAddress,
@@ -5,7 +6,6 @@ import type {
   PartitionDescription,
   TopicPolicy,
 } from "../../src/partitions/index.js";
-import { namespaceOf } from "../../src/partitions/index.js";
 
 export const defaultPolicy: TopicPolicy = {
   persistMessages: false,
@@ -30,7 +30,7 @@ export class TestCatalog implements PartitionCatalog {
   private readonly owners = new Map<string, GroupOwnerDecision>();
 
   put(address: PartitionAddress, incarnation: number, more: Partial<PartitionDescription> = {}): void {
-    this.byNamespace.set(namespaceOf(address), {
+    this.byNamespace.set(partitionGroup(address), {
       address,
       incarnation,
       createdView: 0,
@@ -41,11 +41,11 @@ export class TestCatalog implements PartitionCatalog {
   }
 
   drop(address: PartitionAddress): void {
-    this.byNamespace.delete(namespaceOf(address));
+    this.byNamespace.delete(partitionGroup(address));
   }
 
   decide(address: PartitionAddress, decision: GroupOwnerDecision): void {
-    this.owners.set(`${String(namespaceOf(address))}/${String(decision.groupId)}`, decision);
+    this.owners.set(`${String(partitionGroup(address))}/${String(decision.groupId)}`, decision);
   }
 
   deleteGroup(groupId: number): void {
@@ -53,7 +53,7 @@ export class TestCatalog implements PartitionCatalog {
   }
 
   partition(address: PartitionAddress): PartitionDescription | undefined {
-    return this.byNamespace.get(namespaceOf(address));
+    return this.byNamespace.get(partitionGroup(address));
   }
 
   *partitions(topic?: { readonly streamId: number; readonly topicId: number }): Iterable<PartitionDescription> {
@@ -69,12 +69,12 @@ export class TestCatalog implements PartitionCatalog {
 
   groupOwner(address: PartitionAddress, groupId: number): GroupOwnerDecision | undefined {
     this.looks++;
-    return this.owners.get(`${String(namespaceOf(address))}/${String(groupId)}`);
+    return this.owners.get(`${String(partitionGroup(address))}/${String(groupId)}`);
   }
 
   *groupOwners(address: PartitionAddress): Iterable<GroupOwnerDecision> {
     for (const [key, decision] of this.owners) {
-      if (!key.startsWith(`${String(namespaceOf(address))}/`)) continue;
+      if (!key.startsWith(`${String(partitionGroup(address))}/`)) continue;
       this.looks++;
       yield decision;
     }

@@ -5,6 +5,7 @@ export * from "./identifier.js";
 export * from "./option-block.js";
 export * from "./option-value.js";
 export { partitionContext, type PartitionContext } from "./partition-context.js";
+export { partitionGroup, type PartitionNumbers } from "./partition-group.js";
 export { partitioning, type Partitioning } from "./partitioning.js";
 export { partitionStatus, partitionStatuses, type PartitionStatus } from "./partition-status.js";
 export {

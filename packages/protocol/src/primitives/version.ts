@@ -27,6 +27,12 @@ export function versionText(packed: number): string {
   return `${String(major)}.${String(minor)}.${String(patch)}`;
 }
 
+/** The number that statistics carry for a package version: `major × 1 000 000 + minor × 1000 + patch`, suffixes left out. */
+export function semanticVersionNumber(text: string): number {
+  const [major = 0, minor = 0, patch = 0] = (text.split(/[-+]/, 1)[0] ?? "").split(".").map(Number);
+  return major * 1_000_000 + minor * 1000 + patch;
+}
+
 /** 0.12.2, the one protocol version that a server of this release admits. */
 export const PROTOCOL_VERSION = packVersion({ major: 0, minor: 12, patch: 2 });
 /** Lowest admitted version. Equal to the current one: an earlier peer speaks other layouts. */

@@ -1,3 +1,4 @@
+import { partitionGroup } from "@iggy/protocol";
 import type { PartitionOptions } from "../contracts.js";
 import { PartitionFenced } from "../errors.js";
 import { clearLeftovers, makeDurableDirectory, putFile, replaceFile, withFile } from "../io/files.js";
@@ -10,7 +11,6 @@ import {
   JOURNAL_SUFFIX,
   journalDirectoryName,
   LOG_SUFFIX,
-  namespaceOf,
   numbered,
   numbersOf,
   partitionDirectory,
@@ -88,7 +88,7 @@ async function initialise(
   const outside = initialisationDirectory(dataDirectory, options);
   await Promise.all([
     makeDurableDirectory(io, `${dataDirectory}/${STREAMS_DIRECTORY}`, partitionSteps(options).slice(1)),
-    makeDurableDirectory(io, `${dataDirectory}/${INITIALISATION_DIRECTORY}`, [String(namespaceOf(options))]),
+    makeDurableDirectory(io, `${dataDirectory}/${INITIALISATION_DIRECTORY}`, [String(partitionGroup(options))]),
   ]);
   await io.makeDirectory(journalDirectory);
   const [superblock] = await Promise.all([
@@ -205,7 +205,7 @@ export async function retirePartition(
   id: PartitionId,
   incarnation: number,
 ): Promise<void> {
-  await makeDurableDirectory(io, `${dataDirectory}/${INITIALISATION_DIRECTORY}`, [String(namespaceOf(id))]);
+  await makeDurableDirectory(io, `${dataDirectory}/${INITIALISATION_DIRECTORY}`, [String(partitionGroup(id))]);
   const outside = initialisationDirectory(dataDirectory, id);
   await replaceFile(io, outside, RETIREMENT_FENCE, [sealIncarnation(RecordKind.retirement, incarnation)]);
 }

@@ -1,8 +1,7 @@
 import { Replica } from "@iggy/consensus";
 import { CorruptHistoryError, PartitionMachine, type PartitionPrepare } from "@iggy/engine";
-import { PrepareHeader, storedChecksum } from "@iggy/protocol";
+import { PrepareHeader, storedChecksum, partitionGroup } from "@iggy/protocol";
 import type { JournalEntry, OpenedPartition, RecoveredPartition } from "@iggy/storage";
-import { namespaceOf } from "../address.js";
 import type { PartitionDescription, PartitionLog, TopicPolicy } from "../environment.js";
 import { PartitionGroup } from "../group.js";
 import { machineKinds } from "../offset-kinds.js";
@@ -73,7 +72,7 @@ function recover(
   const checkpointOp = checkpoint?.op ?? 0;
   const replica = new Replica(
     {
-      group: BigInt(namespaceOf(address)),
+      group: BigInt(partitionGroup(address)),
       cluster,
       replica: node,
       members,

@@ -1,7 +1,7 @@
 import { CorruptHistoryError } from "@iggy/engine";
-import { ErrorCode } from "@iggy/protocol";
+import { ErrorCode, partitionGroup } from "@iggy/protocol";
 import { PartitionFenced } from "@iggy/storage";
-import { describeAddress, namespaceOf, type PartitionAddress } from "../address.js";
+import { describeAddress, type PartitionAddress } from "../address.js";
 import { Alignment } from "./alignment.js";
 import { EarlyBytes } from "./early-requests.js";
 import type { PartitionDescription, PartitionLog } from "../environment.js";
@@ -97,7 +97,7 @@ export class Reconciler {
     const local = this.table.get(address);
     if (local === undefined) {
       // The directory of an earlier incarnation goes first; its removal looks here again.
-      if (this.removing.has(namespaceOf(address))) return;
+      if (this.removing.has(partitionGroup(address))) return;
       const opening = new LocalPartition(address, incarnation, this.shard, this.earlyBytes);
       this.table.add(opening);
       this.startOpening(opening, 0);
@@ -162,7 +162,7 @@ export class Reconciler {
     this.table.remove(local);
     local.remove();
     group?.close(ErrorCode.HistoryUnavailable);
-    this.removing.add(namespaceOf(address));
+    this.removing.add(partitionGroup(address));
     this.jobs.add(this.finishRemoval(local, group, 0));
   }
 
@@ -184,7 +184,7 @@ export class Reconciler {
       });
       return;
     }
-    this.removing.delete(namespaceOf(address));
+    this.removing.delete(partitionGroup(address));
     this.look(address);
   }
 

@@ -1,4 +1,4 @@
-import type { PartitionAssignment } from "@iggy/protocol";
+import { type PartitionAssignment, partitionGroup } from "@iggy/protocol";
 import type { Placement } from "./resolution.js";
 import type { ResolveContext } from "./resolver.js";
 
@@ -6,10 +6,6 @@ interface Place {
   readonly streamId: number;
   readonly topicId: number;
 }
-
-/** Packs a partition into the id of its consensus group: 20 bits stream, 12 topic, 20 partition. */
-export const partitionGroup = ({ streamId, topicId }: Place, partitionId: number): bigint =>
-  (BigInt(streamId) << 32n) | (BigInt(topicId) << 20n) | BigInt(partitionId);
 
 /**
  * Placed partitions, ids counted from 0. The consensus group that is written is the one expected now: ids are decided
@@ -23,7 +19,7 @@ export function assignments(
 ): PartitionAssignment[] {
   return placement.place(count, replicationFactor).map(({ initialView, members }, partitionId) => ({
     partitionId,
-    consensusGroupId: partitionGroup(place, partitionId),
+    consensusGroupId: BigInt(partitionGroup({ ...place, partitionId })),
     initialView,
     members,
   }));
