@@ -62,6 +62,7 @@ async function open(io: Io, path: string): Promise<PartitionPlane> {
         },
       },
       catalog,
+      cipherOf: () => Promise.resolve(undefined),
       events: { groupDrained: silent, historyEnded: silent },
       log: { info: silent, warn: console.warn, error: console.error },
       limits: {
@@ -100,6 +101,7 @@ class BenchRequest implements ClientRequest {
   readonly partitionIncarnation = incarnation;
   readonly ownerGeneration = 0;
   readonly minimumMetadataOp = 0;
+  readonly memory = undefined;
   readonly body = new Uint8Array(0);
   private readonly done: (bytes: number) => void;
 

@@ -119,6 +119,7 @@ async function build(
         },
       },
       catalog,
+      cipherOf: () => Promise.resolve(undefined),
       events: {
         groupDrained: () => late.housekeeping?.groupDrained(),
         historyEnded: () => undefined,

@@ -1,3 +1,5 @@
+import type { Memory } from "@iggy/storage";
+
 /**
  * One admitted client request, as the planes see it: who asks, with which fences, and how to answer. A request is
  * answered exactly once; the connection that carries it may be gone by then, which makes the answer a no-op.
@@ -15,8 +17,13 @@ export interface ClientRequest {
   readonly partitionIncarnation: number;
   readonly ownerGeneration: number;
   readonly minimumMetadataOp: number;
-  /** Bytes after the header. A view into memory that outlives the request only while it is referenced. */
+  /** Bytes after the header. */
   readonly body: Uint8Array;
+  /**
+   * What holds header and body, when that is pooled: retained until the request is answered. Whoever needs the body
+   * longer retains it too.
+   */
+  readonly memory: Memory | undefined;
 
   /** Answers a read, or anything else that was not committed. */
   ok(body: readonly Uint8Array[], options?: ReadReplyOptions): void;
@@ -34,6 +41,8 @@ export interface ClientRequest {
 export interface ReadReplyOptions {
   /** Overwrites the echoed incarnation with the one that was served. */
   readonly partitionIncarnation?: number;
+  /** What the body lies in, retained by the caller; released once the reply is sent or dropped. */
+  readonly memory?: readonly Memory[];
 }
 
 /** Facts of a committed log entry, from which every node can build the same reply. */

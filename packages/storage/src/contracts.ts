@@ -1,10 +1,22 @@
 import type { PartitionId } from "./layout.js";
 
+/**
+ * Pooled memory, counted by its holders. Whoever keeps bytes of it past the call that brought them retains it, and
+ * releases it once per `retain`; when the last holder lets go, the bytes may change at once. Memory of the garbage
+ * collector has none of this and is spoken of as `undefined`.
+ */
+export interface Memory {
+  retain(): void;
+  release(): void;
+}
+
 /** One journaled operation: the 256-byte prepare header and its body. */
 export interface JournalEntry {
   readonly op: number;
   readonly header: Uint8Array;
   readonly body: Uint8Array;
+  /** What holds the body; the store retains it for as long as it needs the body. */
+  readonly memory?: Memory | undefined;
 }
 
 /** What a group must remember about its place in the cluster, whatever happens to its log. */
@@ -147,6 +159,8 @@ export interface ReadRequest {
 export interface ReadResult {
   /** Record pieces back to back, ready to be sent: whole stored batches, or a new header and a range of frames. */
   readonly pieces: readonly Uint8Array[];
+  /** What the pieces lie in, retained for the receiver, who releases each once the pieces are used up. */
+  readonly memory: readonly Memory[];
   readonly bytes: number;
   readonly messagesCount: number;
   readonly firstOffset: number | undefined;

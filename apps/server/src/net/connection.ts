@@ -1,4 +1,5 @@
 import { ErrorCode, FrameAssembler, type IggyError } from "@iggy/protocol";
+import type { Memory } from "@iggy/storage";
 import type { Clock } from "../request.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 
@@ -153,9 +154,13 @@ export class Connection implements ChannelEvents {
     for (const cancel of [...this.waiting.values()]) cancel(code);
   }
 
-  send(pieces: readonly Uint8Array[]): void {
-    if (!this.open) return;
-    this.channel.send(pieces);
+  /** Sends the pieces back to back; see `Channel`. */
+  send(pieces: readonly Uint8Array[], memory: readonly Memory[] = []): void {
+    if (!this.open) {
+      for (const held of memory) held.release();
+      return;
+    }
+    this.channel.send(pieces, memory);
     if (this.channel.queuedBytes > this.limits.queuedBytesMax) this.destroy();
     else this.regulate();
   }

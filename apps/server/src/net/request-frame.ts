@@ -6,6 +6,7 @@ import {
   writeCommittedReply,
   writeReplyEcho,
 } from "@iggy/protocol";
+import type { Memory } from "@iggy/storage";
 import type { ClientRequest, CommittedReply, ReadReplyOptions } from "../request.js";
 import type { Connection, SessionBinding } from "./connection.js";
 
@@ -20,6 +21,7 @@ export class RequestFrame implements ClientRequest {
   readonly connection: Connection;
   readonly header: RequestHeader;
   readonly body: Uint8Array;
+  readonly memory: Memory | undefined;
   readonly client: bigint;
   readonly session: number;
   readonly userId: number;
@@ -36,6 +38,7 @@ export class RequestFrame implements ClientRequest {
     this.connection = connection;
     this.header = header;
     this.body = body;
+    this.memory = undefined;
     this.client = header.client;
     this.session = binding?.session ?? 0;
     this.userId = binding?.userId ?? 0;
@@ -53,12 +56,12 @@ export class RequestFrame implements ClientRequest {
   }
 
   ok(body: readonly Uint8Array[], options?: ReadReplyOptions): void {
-    this.reply(body, (bytes, bodyLength) =>
-      writeReplyEcho(bytes, 0, this.header, {
-        status: 0,
-        bodyLength,
-        ...(options?.partitionIncarnation === undefined ? {} : { partitionIncarnation: options.partitionIncarnation }),
-      }),
+    const incarnation =
+      options?.partitionIncarnation === undefined ? {} : { partitionIncarnation: options.partitionIncarnation };
+    this.reply(
+      body,
+      (bytes, bodyLength) => writeReplyEcho(bytes, 0, this.header, { status: 0, bodyLength, ...incarnation }),
+      options?.memory,
     );
   }
 
@@ -106,7 +109,11 @@ export class RequestFrame implements ClientRequest {
     this.connection.addWaiting(this.request, handler);
   }
 
-  private reply(body: readonly Uint8Array[], writeHeader: (bytes: Uint8Array, bodyLength: number) => void): void {
+  private reply(
+    body: readonly Uint8Array[],
+    writeHeader: (bytes: Uint8Array, bodyLength: number) => void,
+    memory: readonly Memory[] = [],
+  ): void {
     if (this.answered) throw new Error(`request ${this.request} was answered twice`);
     let bodyLength = 0;
     for (const piece of body) bodyLength += piece.length;
@@ -119,10 +126,11 @@ export class RequestFrame implements ClientRequest {
         at += piece.length;
       }
       this.connection.send([frame]);
+      for (const held of memory) held.release();
     } else {
       const header = Buffer.allocUnsafe(HEADER_SIZE);
       writeHeader(header, bodyLength);
-      this.connection.send([header, ...body]);
+      this.connection.send([header, ...body], memory);
     }
     this.finish();
   }

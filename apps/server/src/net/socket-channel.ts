@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Memory } from "@iggy/storage";
 import { timerMillis } from "../timer-limit.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 
@@ -29,14 +30,25 @@ export class SocketChannel implements Channel {
     return this.socket.writableLength;
   }
 
-  send(pieces: readonly Uint8Array[]): void {
-    if (this.socket.destroyed || this.socket.writableEnded) return;
+  send(pieces: readonly Uint8Array[], memory: readonly Memory[] = []): void {
+    const release = (): void => {
+      for (const held of memory) held.release();
+    };
+    if (this.socket.destroyed || this.socket.writableEnded || pieces.length === 0) {
+      release();
+      return;
+    }
     if (!this.corked) {
       this.corked = true;
       this.socket.cork();
       process.nextTick(this.uncork);
     }
-    for (const piece of pieces) this.socket.write(piece);
+    const last = memory.length === 0 ? -1 : pieces.length - 1;
+    pieces.forEach((piece, at) => {
+      // Called when the kernel took the piece, or with an error when it never will.
+      if (at === last) this.socket.write(piece, release);
+      else this.socket.write(piece);
+    });
   }
 
   pause(): void {

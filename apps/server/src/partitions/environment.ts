@@ -1,5 +1,6 @@
 import type { Clock } from "../request.js";
 import type { PartitionAddress } from "./address.js";
+import type { PartitionCipher } from "./partition-cipher.js";
 
 /** What a partition must know of committed metadata. The plane reads it live and keeps no copy. */
 export interface PartitionCatalog {
@@ -109,6 +110,8 @@ export interface PartitionEnvironment {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly catalog: PartitionCatalog;
+  /** The cipher of a partition whose stream is encrypted; asked once, before the partition is opened. */
+  readonly cipherOf: (address: PartitionAddress) => Promise<PartitionCipher | undefined>;
   readonly events: PartitionEvents;
   readonly log: PartitionLog;
   readonly limits: PartitionLimits;

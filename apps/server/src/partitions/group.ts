@@ -23,6 +23,7 @@ import { InstallWaits } from "./reads/install-waits.js";
 import { storedKinds } from "./offset-kinds.js";
 import { CommitOnReadWork, OffsetWork } from "./writes/offset-works.js";
 import { checkOwner, isInstallPending, type OwnerCheck } from "./reads/owner-check.js";
+import type { PartitionCipher } from "./partition-cipher.js";
 import type { PartitionStats } from "./plane.js";
 import { SendWork } from "./writes/send-work.js";
 import { ServerWork } from "./writes/server-work.js";
@@ -37,6 +38,8 @@ export interface GroupParts {
   readonly shard: PartitionShard;
   readonly log: PartitionLog;
   readonly isDurable: boolean;
+  /** Of an encrypted stream. */
+  readonly cipher: PartitionCipher | undefined;
   /** Operation that the last checkpoint covers, 0 for none. */
   readonly checkpointOp: number;
 }
@@ -47,6 +50,7 @@ const TIME_SEARCH_BYTES = 64 * 1024;
 /** A read that found nothing to give. */
 const nothing: ReadResult = {
   pieces: [],
+  memory: [],
   bytes: 0,
   messagesCount: 0,
   firstOffset: undefined,
@@ -70,6 +74,7 @@ export class PartitionGroup {
   private readonly shard: PartitionShard;
   private readonly pipeline: WritePipeline;
   private readonly context: WriteContext;
+  private readonly cipher: PartitionCipher | undefined;
   /** Bytes committed since the partition was opened. */
   private committedBytes = 0;
   private closedWith = 0;
@@ -78,13 +83,14 @@ export class PartitionGroup {
   private isEnding = false;
 
   constructor(parts: GroupParts) {
-    const { address, machine, replica, store, shard, log, isDurable, checkpointOp } = parts;
+    const { address, machine, replica, store, shard, log, isDurable, cipher, checkpointOp } = parts;
     this.address = address;
     this.machine = machine;
     this.replica = replica;
     this.store = store;
     this.shard = shard;
     this.log = log;
+    this.cipher = cipher;
     this.checkpoints = new Checkpoints(machine, store, shard, log, checkpointOp);
     this.installs = new InstallWaits(shard);
     this.pipeline = new WritePipeline({
@@ -110,6 +116,7 @@ export class PartitionGroup {
     this.context = {
       machine,
       replica,
+      cipher,
       isSingle: replica.identity.members.length === 1,
       attach: (request) => this.pipeline.attach(request),
     };
@@ -141,7 +148,8 @@ export class PartitionGroup {
     if (history !== 0) return history;
     if (this.closedWith !== 0) return this.closedWith;
     if (this.shard.isDraining) return ErrorCode.TransientNotAccepted;
-    return this.replica.isPrimary ? 0 : ErrorCode.NotPrimary;
+    if (!this.replica.isPrimary) return ErrorCode.NotPrimary;
+    return this.cipher === undefined ? 0 : this.cipher.refusal;
   }
 
   private writeFence(incarnation: number): number {
@@ -254,6 +262,21 @@ export class PartitionGroup {
     const request = { startOffset, ceilingOffset, count, maxBytes };
     if (startOffset >= this.store.residentFrom) return this.store.read(request);
     return this.shard.diskReads.run(this.diskMemory(maxBytes), () => this.store.read(request));
+  }
+
+  /**
+   * What a read gives its client: as stored, or decrypted. Or the code of a message that does not decrypt. The limits of
+   * a read count what is stored, so a decrypted one stays within them.
+   */
+  opened(read: ReadResult): ReadResult | number {
+    if (this.cipher === undefined || read.lastOffset === undefined) return read;
+    const records = this.cipher.openRecords(read.pieces);
+    if (typeof records === "number") {
+      this.log.error({ code: records, offset: read.firstOffset }, "stored messages can not be decrypted");
+      return records;
+    }
+    const { bytes, messagesCount, lastOffset } = records;
+    return { ...read, pieces: [bytes], bytes: bytes.length, messagesCount, lastOffset };
   }
 
   /** First offset of the first committed batch at or after a time. Undefined when the disk has no room for the search. */

@@ -22,6 +22,7 @@ export type {
   TopicPolicy,
 } from "./environment.js";
 export type { TopicChange } from "./lifecycle/partition-table.js";
+export type { OpenedRecords, PartitionCipher } from "./partition-cipher.js";
 export { openPartitionPlane, type PartitionPlaneOptions } from "./local-plane.js";
 export type {
   EndedSession,

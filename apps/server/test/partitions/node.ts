@@ -111,6 +111,7 @@ export class TestNode {
         clock,
         timers: clock,
         catalog,
+        cipherOf: () => Promise.resolve(undefined),
         events: {
           groupDrained: (_address, groupId) => this.drained.push(groupId),
           historyEnded: (_address, ended) => this.ended.push(ended),

@@ -31,6 +31,7 @@ export class TestRequest implements ClientRequest {
   readonly partitionIncarnation: number;
   readonly ownerGeneration: number;
   readonly minimumMetadataOp = 0;
+  readonly memory = undefined;
   readonly body: Uint8Array;
   readonly answered: Promise<Answer>;
   answer: Answer | undefined;

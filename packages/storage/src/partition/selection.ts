@@ -3,6 +3,7 @@ import type { ReadRequest, ReadResult } from "../contracts.js";
 
 export const EMPTY_RESULT: ReadResult = {
   pieces: [],
+  memory: [],
   bytes: 0,
   messagesCount: 0,
   firstOffset: undefined,
@@ -66,7 +67,7 @@ export class Selection {
   result(): ReadResult {
     if (this.isEmpty) return EMPTY_RESULT;
     const { pieces, bytes, messagesCount, firstOffset } = this;
-    return { pieces, bytes, messagesCount, firstOffset, lastOffset: this.nextOffset - 1 };
+    return { pieces, memory: [], bytes, messagesCount, firstOffset, lastOffset: this.nextOffset - 1 };
   }
 
   private takeWhole(record: Uint8Array): "whole" | number {

@@ -5,6 +5,7 @@ import type { JournalEntry, OpenedPartition, RecoveredPartition } from "@iggy/st
 import type { PartitionDescription, PartitionLog, TopicPolicy } from "../environment.js";
 import { PartitionGroup } from "../group.js";
 import { machineKinds } from "../offset-kinds.js";
+import type { PartitionCipher } from "../partition-cipher.js";
 import type { PartitionStorage } from "./partition-storage.js";
 import { partitionSealer } from "../../prepare-sealer.js";
 import type { PartitionShard } from "../shard.js";
@@ -24,6 +25,7 @@ export async function openGroup(
   const { limits } = shard.environment;
   const { address, incarnation } = description;
   const isDurable = policy.persistMessages || policy.persistOffsets;
+  const cipher = await shard.environment.cipherOf(address);
   // The store reports to the group, which only exists once the store is recovered; nothing is reported before.
   let group: PartitionGroup | undefined;
   const opened = await storage.open({
@@ -46,7 +48,7 @@ export async function openGroup(
     },
   });
   try {
-    group = recover(shard, opened, description, isDurable, log);
+    group = recover(shard, opened, description, isDurable, cipher, log);
   } catch (error) {
     await opened.store.close();
     throw error;
@@ -59,6 +61,7 @@ function recover(
   { store, recovered }: OpenedPartition,
   description: PartitionDescription,
   isDurable: boolean,
+  cipher: PartitionCipher | undefined,
   log: PartitionLog,
 ): PartitionGroup {
   const { limits, cluster, replica: node } = shard.environment;
@@ -90,7 +93,7 @@ function recover(
     partitionSealer,
   );
   store.commit(machine.appliedOp);
-  return new PartitionGroup({ address, machine, replica, store, shard, log, isDurable, checkpointOp });
+  return new PartitionGroup({ address, machine, replica, store, shard, log, isDurable, cipher, checkpointOp });
 }
 
 /** Checkpoint, then offset files, then the log behind the checkpoint: each knows what came after the one before. */

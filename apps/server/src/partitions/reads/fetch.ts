@@ -253,6 +253,7 @@ export class Fetch {
         isFull = result.bytes <= part.maxBytes;
         result = isFull ? empty : ErrorCode.InvalidSizeBytes;
       }
+      if (typeof result !== "number") result = part.group.opened(result);
       if (typeof result !== "number") result = this.commit(part, result);
       if (typeof result === "number") {
         sections.push({ partitionId: part.partitionId, code: result });
@@ -334,6 +335,7 @@ const sumOf = (targets: readonly OpenTarget[], figure: (target: OpenTarget) => n
 
 const empty: ReadResult = {
   pieces: [],
+  memory: [],
   bytes: 0,
   messagesCount: 0,
   firstOffset: undefined,

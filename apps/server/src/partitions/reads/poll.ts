@@ -193,9 +193,14 @@ export class Poll {
     else use(result);
   }
 
-  private deliver(result: ReadResult, currentOffset: number): void {
+  private deliver(stored: ReadResult, currentOffset: number): void {
     const { group, request, command, generation } = this;
     const { consumer } = command;
+    const result = group.opened(stored);
+    if (typeof result === "number") {
+      this.deny(result);
+      return;
+    }
     const { lastOffset } = result;
     if (lastOffset !== undefined) {
       if (command.autoCommit) {

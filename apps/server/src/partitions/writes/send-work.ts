@@ -27,10 +27,14 @@ export class SendWork extends ClientWork {
 
   admit(timestampMicros: number): Proposal | undefined {
     if (this.isFenced()) return undefined;
-    const { machine } = this.context;
+    const { machine, cipher } = this.context;
     const admission = machine.admitSend(this.request, this.facts, this.partitionNamed, timestampMicros);
     if (answerWithoutOrdering(this.request, admission, this.answering)) return undefined;
-    const batch = detachedFromLargeBuffer(this.batch);
+    const batch = cipher === undefined ? detachedFromLargeBuffer(this.batch) : cipher.sealBatch(this.batch);
+    if (typeof batch === "number") {
+      this.request.deny(batch);
+      return undefined;
+    }
     stampBatch(batch, 0, {
       partitionId: machine.facts.partitionId,
       baseOffset: machine.assignableOffset,
