@@ -15,6 +15,7 @@ export * from "./limits.js";
 export { partitionForKey } from "./partition-key.js";
 export { advanceSequence, lastSequence, producerIdOf, type ProducerSection } from "./producer.js";
 export { checkRecords, forEachMessage } from "./records.js";
+export { rewriteBatch, type RewriteSection, rewrittenBatchSize } from "./rewrite.js";
 export { encodeSendRequest, type SendTarget } from "./send-request.js";
 export { type BatchSlice, type BatchStamp, restampedChecksum, sliceBatch, stampBatch } from "./stamp.js";
 export {
