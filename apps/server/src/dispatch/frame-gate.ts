@@ -2,8 +2,7 @@ import {
   ErrorCode,
   EvictionReason,
   FrameCommand,
-  HEADER_SIZE,
-  type IggyError,
+  IggyError,
   isClientAllowed,
   isKnownOperation,
   isMetadataOperation,
@@ -11,6 +10,7 @@ import {
   RequestHeader,
   validateRequestHeader,
 } from "@iggy/protocol";
+import type { Memory } from "@iggy/storage";
 import type { Connection, ConnectionHandler } from "../net/connection.js";
 import { evict } from "../net/evict.js";
 import { RequestFrame } from "../net/request-frame.js";
@@ -27,7 +27,10 @@ export interface FrameGateDeps {
   readonly commands: CommandTable;
   /** The session is registered and has not ended. */
   readonly isSessionLive: (client: bigint, session: number) => boolean;
-  readonly log: { debug(fields: object, message: string): void };
+  readonly log: {
+    debug(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
 }
 
 /**
@@ -47,7 +50,7 @@ export class FrameGate implements ConnectionHandler {
     this.draining = true;
   }
 
-  frame(connection: Connection, frame: Uint8Array): void {
+  frame(connection: Connection, frame: Uint8Array, memory: Memory | undefined): void {
     const header = new RequestHeader().at(frame, 0);
     if (header.command > LAST_FRAME_COMMAND) {
       connection.destroy();
@@ -55,15 +58,17 @@ export class FrameGate implements ConnectionHandler {
     }
     if (header.command !== FrameCommand.Request) return;
     this.dropEndedBinding(connection);
-    const request = new RequestFrame(connection, header, frame.subarray(HEADER_SIZE), connection.binding);
+    const request = new RequestFrame(connection, header, frame, connection.binding, memory);
     const code = this.headerFault(header);
     if (code !== 0) request.deny(code);
     else if (this.draining) request.deny(ErrorCode.TransientNotAccepted);
     else this.route(request);
   }
 
-  malformed(connection: Connection, error: IggyError): void {
-    this.deps.log.debug({ peer: connection.channel.peerAddress, reason: error.message }, "closed: bytes are no frame");
+  malformed(connection: Connection, error: Error): void {
+    const peer = connection.channel.peerAddress;
+    if (error instanceof IggyError) this.deps.log.debug({ peer, reason: error.message }, "closed: bytes are no frame");
+    else this.deps.log.error({ peer, err: error }, "closed: a frame could not be handled");
   }
 
   closed(connection: Connection): void {

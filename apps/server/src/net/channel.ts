@@ -20,9 +20,17 @@ export interface Channel {
   destroy(): void;
 }
 
-/** What a listener reports about a channel. */
+/** What a channel reports. */
 export interface ChannelEvents {
-  data(chunk: Uint8Array): void;
+  /** Largest frame that the peer may send now, header included. It may change with every frame. */
+  readonly maxFrameBytes: number;
+  /** Bytes arrived; the frames that they complete follow, then `settled`. */
+  heard(): void;
+  /** One whole frame. It may be changed once the call returns, unless `memory`, when there is any, is retained. */
+  frame(frame: Uint8Array, memory: Memory | undefined): void;
+  /** The peer sent bytes that are no frame, or a frame could not be handled: nothing that follows can be read. */
+  malformed(error: Error): void;
+  settled(): void;
   /** The kernel took everything that was queued. */
   drained(): void;
   closed(): void;

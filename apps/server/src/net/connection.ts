@@ -1,4 +1,4 @@
-import { ErrorCode, FrameAssembler, type IggyError } from "@iggy/protocol";
+import { ErrorCode } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
 import type { Clock } from "../request.js";
 import type { Channel, ChannelEvents } from "./channel.js";
@@ -29,10 +29,10 @@ export interface ConnectionLimits {
 type Cancel = (code: number) => void;
 
 export interface ConnectionHandler {
-  /** One whole frame. It may be a view into the received chunk. */
-  frame(connection: Connection, frame: Uint8Array): void;
-  /** Bytes that can't be framed; the connection is closed by the caller. */
-  malformed(connection: Connection, error: IggyError): void;
+  /** One whole frame; see `ChannelEvents`. */
+  frame(connection: Connection, frame: Uint8Array, memory: Memory | undefined): void;
+  /** The connection can't be read on; it is closed by the caller. */
+  malformed(connection: Connection, error: Error): void;
   closed(connection: Connection): void;
 }
 
@@ -52,7 +52,6 @@ export class Connection implements ChannelEvents {
   private receivedMillis: number;
   private readonly handler: ConnectionHandler;
   private readonly limits: ConnectionLimits;
-  private readonly assembler: FrameAssembler;
   private readonly waiting = new Map<number, Cancel>();
   private inFlight = 0;
   private inFlightBytes = 0;
@@ -75,7 +74,6 @@ export class Connection implements ChannelEvents {
     this.limits = limits;
     this.clock = clock;
     this.receivedMillis = clock.monotonicMillis();
-    this.assembler = new FrameAssembler();
   }
 
   get isOpen(): boolean {
@@ -94,20 +92,26 @@ export class Connection implements ChannelEvents {
     return this.paused ? this.clock.monotonicMillis() : this.receivedMillis;
   }
 
-  data(chunk: Uint8Array): void {
+  get maxFrameBytes(): number {
+    const { maxFrameBytes, maxUnboundFrameBytes } = this.limits;
+    return this.binding === undefined ? Math.min(maxUnboundFrameBytes, maxFrameBytes) : maxFrameBytes;
+  }
+
+  heard(): void {
+    if (this.serves) this.receivedMillis = this.clock.monotonicMillis();
+  }
+
+  frame(frame: Uint8Array, memory: Memory | undefined): void {
+    if (this.serves) this.handler.frame(this, frame, memory);
+  }
+
+  malformed(error: Error): void {
     if (!this.serves) return;
-    this.receivedMillis = this.clock.monotonicMillis();
-    this.limitFrames();
-    try {
-      this.assembler.push(chunk, (frame) => {
-        if (!this.serves) return;
-        this.handler.frame(this, frame);
-        this.limitFrames();
-      });
-    } catch (error) {
-      this.handler.malformed(this, error as IggyError);
-      this.destroy();
-    }
+    this.handler.malformed(this, error);
+    this.destroy();
+  }
+
+  settled(): void {
     this.regulate();
   }
 
@@ -177,12 +181,6 @@ export class Connection implements ChannelEvents {
   destroy(): void {
     this.channel.destroy();
     this.closed();
-  }
-
-  private limitFrames(): void {
-    const { maxFrameBytes, maxUnboundFrameBytes } = this.limits;
-    const limit = this.binding === undefined ? Math.min(maxUnboundFrameBytes, maxFrameBytes) : maxFrameBytes;
-    this.assembler.maxFrameSize = limit;
   }
 
   private get serves(): boolean {

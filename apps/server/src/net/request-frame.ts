@@ -2,7 +2,7 @@ import {
   HEADER_SIZE,
   isKnownOperation,
   Operation,
-  type RequestHeader,
+  RequestHeader,
   writeCommittedReply,
   writeReplyEcho,
 } from "@iggy/protocol";
@@ -19,9 +19,6 @@ const JOIN_BYTES_MAX = 4096;
  */
 export class RequestFrame implements ClientRequest {
   readonly connection: Connection;
-  readonly header: RequestHeader;
-  readonly body: Uint8Array;
-  readonly memory: Memory | undefined;
   readonly client: bigint;
   readonly session: number;
   readonly userId: number;
@@ -31,14 +28,27 @@ export class RequestFrame implements ClientRequest {
   readonly partitionIncarnation: number;
   readonly ownerGeneration: number;
   readonly minimumMetadataOp: number;
+  private frame: Uint8Array;
+  private ownHeader: RequestHeader;
+  private ownBody: Uint8Array;
+  private holder: Memory | undefined;
   private answered = false;
   private isWaiting = false;
 
-  constructor(connection: Connection, header: RequestHeader, body: Uint8Array, binding: SessionBinding | undefined) {
+  /** `header` lies at the start of `frame`, which `memory` holds when it is pooled. */
+  constructor(
+    connection: Connection,
+    header: RequestHeader,
+    frame: Uint8Array,
+    binding: SessionBinding | undefined,
+    memory: Memory | undefined,
+  ) {
     this.connection = connection;
-    this.header = header;
-    this.body = body;
-    this.memory = undefined;
+    this.ownHeader = header;
+    this.frame = frame;
+    this.ownBody = frame.subarray(HEADER_SIZE);
+    this.holder = memory;
+    memory?.retain();
     this.client = header.client;
     this.session = binding?.session ?? 0;
     this.userId = binding?.userId ?? 0;
@@ -48,7 +58,19 @@ export class RequestFrame implements ClientRequest {
     this.partitionIncarnation = header.partitionIncarnation;
     this.ownerGeneration = header.ownerGeneration;
     this.minimumMetadataOp = header.minimumMetadataOp;
-    connection.beginRequest(body.length);
+    connection.beginRequest(this.ownBody.length);
+  }
+
+  get header(): RequestHeader {
+    return this.ownHeader;
+  }
+
+  get body(): Uint8Array {
+    return this.ownBody;
+  }
+
+  get memory(): Memory | undefined {
+    return this.holder;
   }
 
   get isAnswered(): boolean {
@@ -101,12 +123,29 @@ export class RequestFrame implements ClientRequest {
     this.answered = true;
     if (this.isWaiting) this.connection.removeWaiting(this.request);
     this.connection.finishRequest(this.body.length);
+    this.letGo();
   }
 
   onCancel(handler: (code: number) => void): void {
     if (this.answered) return;
     this.isWaiting = true;
+    this.moveOut();
     this.connection.addWaiting(this.request, handler);
+  }
+
+  /** A read may wait for long: it must not keep a block of pooled memory, which is much larger than it is, from others. */
+  private moveOut(): void {
+    if (this.holder === undefined) return;
+    this.frame = new Uint8Array(this.frame);
+    this.ownHeader = new RequestHeader().at(this.frame, 0);
+    this.ownBody = this.frame.subarray(HEADER_SIZE);
+    this.letGo();
+  }
+
+  private letGo(): void {
+    const { holder } = this;
+    this.holder = undefined;
+    holder?.release();
   }
 
   private reply(

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Memory } from "@iggy/storage";
 import { timerMillis } from "../timer-limit.js";
 import type { Channel, ChannelEvents } from "./channel.js";
+import { ChunkFraming } from "./chunk-framing.js";
 
 /** A TCP or TLS socket as a channel. Writes of one loop turn leave in one system call. */
 export class SocketChannel implements Channel {
@@ -18,7 +19,8 @@ export class SocketChannel implements Channel {
 
   /** Starts to report; called once, before anything is read. */
   attach(events: ChannelEvents): void {
-    this.socket.on("data", (chunk: Uint8Array) => events.data(chunk));
+    const framing = new ChunkFraming(events);
+    this.socket.on("data", (chunk: Uint8Array) => framing.take(chunk));
     this.socket.on("drain", () => events.drained());
     // A reset by the peer is an ordinary end of a connection: "close" follows and does the clean-up.
     this.socket.on("error", () => undefined);

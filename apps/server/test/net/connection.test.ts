@@ -1,6 +1,7 @@
 import { ErrorCode, writeRequestHeader } from "@iggy/protocol";
 import { beforeEach, expect, it } from "vitest";
 import type { Channel } from "../../src/net/channel.js";
+import { ChunkFraming } from "../../src/net/chunk-framing.js";
 import { Connection } from "../../src/net/connection.js";
 
 class TestChannel implements Channel {
@@ -41,6 +42,7 @@ let malformed: number;
 let handled: () => void;
 let now: number;
 let connection: Connection;
+let framing: ChunkFraming;
 
 beforeEach(() => {
   channel = new TestChannel();
@@ -69,11 +71,12 @@ beforeEach(() => {
     },
     { nowMicros: () => 0, monotonicMillis: () => now },
   );
+  framing = new ChunkFraming(connection);
 });
 
 it("stops to read while too many requests are under way", () => {
   for (let i = 0; i < 3; i++) connection.beginRequest(0);
-  connection.data(frameOf(1));
+  framing.take(frameOf(1));
   expect(channel.paused).toBe(true);
   connection.finishRequest(0);
   expect(channel.paused).toBe(false);
@@ -81,10 +84,10 @@ it("stops to read while too many requests are under way", () => {
 
 it("stops to read while the requests under way hold too many bytes", () => {
   connection.beginRequest(3000);
-  connection.data(frameOf(1));
+  framing.take(frameOf(1));
   expect(channel.paused).toBe(false);
   connection.beginRequest(1);
-  connection.data(frameOf(2));
+  framing.take(frameOf(2));
   expect(channel.paused).toBe(true);
   connection.finishRequest(3000);
   expect(channel.paused).toBe(false);
@@ -102,7 +105,7 @@ it("stops to read while replies pile up, and goes on when they have left", () =>
 it("knows when it last heard anything of its peer, and does not blame it for what it did not listen to", () => {
   now = 50;
   expect(connection.heardMillis).toBe(0);
-  connection.data(frameOf(1).subarray(0, 10));
+  framing.take(frameOf(1).subarray(0, 10));
   now = 90;
   expect(connection.heardMillis).toBe(50);
   connection.send([new Uint8Array(1001)]);
@@ -118,9 +121,9 @@ it("drops a peer that does not take its replies", () => {
 it("closes on bytes that are no frame and handles nothing after them", () => {
   const bad = frameOf(1);
   new DataView(bad.buffer).setUint32(48, 7, true);
-  connection.data(bad);
+  framing.take(bad);
   expect([malformed, closed, frames]).toEqual([1, 1, 0]);
-  connection.data(frameOf(2));
+  framing.take(frameOf(2));
   expect(frames).toBe(0);
 });
 
@@ -133,18 +136,18 @@ const claim = (size: number): Uint8Array => {
 
 it("refuses a frame above the limit before it is received", () => {
   connection.binding = { client: 1n, session: 1, userId: 0 };
-  connection.data(claim(1025));
+  framing.take(claim(1025));
   expect([malformed, closed]).toEqual([1, 1]);
 });
 
 it("takes small frames only until it is signed in", () => {
-  connection.data(claim(513));
+  framing.take(claim(513));
   expect([malformed, closed]).toEqual([1, 1]);
 });
 
 it("takes large frames from the moment at which it is signed in, within one chunk too", () => {
   handled = () => (connection.binding = { client: 1n, session: 1, userId: 0 });
-  connection.data(Buffer.concat([frameOf(1), claim(1024)]));
+  framing.take(Buffer.concat([frameOf(1), claim(1024)]));
   expect([frames, malformed, closed]).toEqual([1, 0, 0]);
 });
 

@@ -1,0 +1,188 @@
+import { checkFrameSize, frameSize, HEADER_SIZE } from "@iggy/protocol";
+import type { Memory } from "@iggy/storage";
+import { asError } from "../as-error.js";
+import type { ChannelEvents } from "./channel.js";
+
+/** Gives a block of at least so many bytes, held once; undefined while there is no room. */
+export type AllocateBlock = (bytes: number) => Memory | undefined;
+
+/** Where the next bytes of the peer go. */
+export interface Landing {
+  readonly memory: Memory;
+  /** Within the bytes of the memory. */
+  readonly offset: number;
+  readonly length: number;
+  /** It is the rest of a large frame: nothing can be done before all of it is there. */
+  readonly exact: boolean;
+}
+
+/** What a quiet connection holds, so that thousands of them cost little. */
+const QUIET_BYTES = 4096;
+/** A block that many small frames share at most. */
+const SHARED_BYTES_MAX = 64 * 1024;
+/** A frame above this is large. */
+const LARGE_BYTES_MIN = 16 * 1024;
+/** The next frame is expected to be as large as the last one, up to this. */
+const EXPECTED_BYTES_MAX = 1024 * 1024;
+/** Less room than this at the end of a block is not worth a receive. */
+const ROOM_BYTES_MIN = 1024;
+/** The rest of a frame above this is received in one go. */
+const EXACT_BYTES_MIN = 16 * 1024;
+/**
+ * Most memory that a frame reserves on its claimed size alone. A larger one moves to a block four times as large as its
+ * bytes arrive, so a peer that claims the limit and falls silent costs one step, not the limit.
+ */
+const FIRST_STEP_BYTES = 1024 * 1024;
+const GROWTH = 4;
+
+/**
+ * Cuts what arrives in pooled blocks into frames, in place. A frame is handed on as a part of its block; whoever keeps it
+ * retains the block. Each block is filled from front to back and never written to again, so frames that are kept stay as
+ * they are.
+ */
+export class BlockFraming {
+  private readonly events: ChannelEvents;
+  private readonly allocate: AllocateBlock;
+  private block: Memory | undefined;
+  /** Bytes of the block that hold something, and where the first incomplete frame among them begins. */
+  private filled = 0;
+  private start = 0;
+  /** Size of the next block, as far as the past tells. */
+  private expectedBytes = QUIET_BYTES;
+  private expectsLarge = false;
+  private offeredBytes = 0;
+  private isClosed = false;
+
+  constructor(events: ChannelEvents, allocate: AllocateBlock) {
+    this.events = events;
+    this.allocate = allocate;
+  }
+
+  /** Bytes of the memory that it holds now. */
+  get heldBytes(): number {
+    return this.block?.bytes.length ?? 0;
+  }
+
+  /** Undefined while there is no memory for it; ask again later. */
+  landing(): Landing | undefined {
+    if (this.isClosed) return undefined;
+    const needed = this.neededBytes();
+    const { block } = this;
+    const room = block === undefined ? 0 : block.bytes.length - this.filled;
+    if (block === undefined || needed > block.bytes.length - this.start || room < Math.min(ROOM_BYTES_MIN, needed)) {
+      return this.moveTo(Math.max(needed, this.expectedBytes));
+    }
+    return this.landingIn(block);
+  }
+
+  /** So many bytes arrived at the last landing. */
+  received(bytes: number): void {
+    const { events, block } = this;
+    if (block === undefined) throw new Error("bytes arrived without a landing for them");
+    this.filled += bytes;
+    // Everything that was offered is full, so more is waiting.
+    if (bytes === this.offeredBytes && !this.expectsLarge) this.expectSmall(GROWTH * this.expectedBytes);
+    events.heard();
+    // Frames are looked at while their connection may end and let go of everything.
+    block.retain();
+    try {
+      this.cut(block);
+    } catch (error) {
+      this.close();
+      events.malformed(asError(error));
+    }
+    block.release();
+    events.settled();
+  }
+
+  /** Lets an empty block go, and begins small again: the connection has been quiet. */
+  relax(): void {
+    this.expectSmall(QUIET_BYTES);
+    if (this.start === this.filled) this.drop();
+  }
+
+  /** Lets everything go. */
+  close(): void {
+    this.isClosed = true;
+    this.drop();
+  }
+
+  private cut(block: Memory): void {
+    const { events } = this;
+    const { bytes } = block;
+    while (!this.isClosed) {
+      const size = frameSize(bytes, this.start, this.filled - this.start);
+      if (size === undefined) break;
+      checkFrameSize(size, events.maxFrameBytes);
+      if (this.filled - this.start < size) break;
+      const frame = bytes.subarray(this.start, this.start + size);
+      this.start += size;
+      this.expect(size);
+      events.frame(frame, block);
+    }
+    if (this.isClosed || this.start < this.filled) return;
+    const roomWanted = this.expectsLarge ? this.expectedBytes : ROOM_BYTES_MIN;
+    if (bytes.length - this.filled < roomWanted) this.drop();
+  }
+
+  /** Large frames come one by one, each in a block of its own; small ones share blocks. */
+  private expect(size: number): void {
+    if (size > LARGE_BYTES_MIN) {
+      this.expectsLarge = true;
+      this.expectedBytes = Math.min(size, EXPECTED_BYTES_MAX);
+    } else if (this.expectsLarge) this.expectSmall(QUIET_BYTES);
+  }
+
+  private expectSmall(bytes: number): void {
+    this.expectsLarge = false;
+    this.expectedBytes = Math.min(bytes, SHARED_BYTES_MAX);
+  }
+
+  /** Bytes from the start of the incomplete frame on that the block must hold. */
+  private neededBytes(): number {
+    const held = this.filled - this.start;
+    if (held === 0 || this.block === undefined) return HEADER_SIZE;
+    const size = frameSize(this.block.bytes, this.start, held);
+    if (size === undefined) return HEADER_SIZE;
+    return Math.min(size, Math.max(FIRST_STEP_BYTES, held < FIRST_STEP_BYTES ? 0 : nextStep(held)));
+  }
+
+  private moveTo(bytes: number): Landing | undefined {
+    const next = this.allocate(bytes);
+    if (next === undefined) return undefined;
+    const old = this.block;
+    if (old !== undefined) {
+      next.bytes.set(old.bytes.subarray(this.start, this.filled));
+      old.release();
+    }
+    this.block = next;
+    this.filled -= this.start;
+    this.start = 0;
+    return this.landingIn(next);
+  }
+
+  private landingIn(memory: Memory): Landing {
+    const { filled, start } = this;
+    const room = memory.bytes.length - filled;
+    const held = filled - start;
+    const size = held === 0 ? undefined : frameSize(memory.bytes, start, held);
+    const rest = size === undefined ? 0 : Math.min(size - held, room);
+    const exact = rest >= EXACT_BYTES_MIN;
+    this.offeredBytes = exact ? 0 : room;
+    return { memory, offset: filled, length: exact ? rest : room, exact };
+  }
+
+  private drop(): void {
+    const { block } = this;
+    this.block = undefined;
+    this.filled = this.start = 0;
+    block?.release();
+  }
+}
+
+/** The step that a frame with so many bytes has come to. */
+function nextStep(held: number): number {
+  let step = FIRST_STEP_BYTES;
+  while (step <= held) step *= GROWTH;
+  return step;
+}
