@@ -36,6 +36,13 @@ export interface IoFile {
   read(into: Uint8Array, position: number): Promise<number>;
   /** Writes all buffers back to back. A failure may leave any part of them written. */
   write(buffers: readonly Uint8Array[], position: number): Promise<void>;
+  /**
+   * The same as `read`, at once: for bytes that are in the operating system's memory. Undefined when it would have to
+   * wait for the disk. May give fewer bytes than asked. Absent where that can't be told.
+   */
+  readNow?(into: Uint8Array, position: number): number | undefined;
+  /** The same as `write`, before it returns; throws what `write` rejects with. Absent where that is slower. */
+  writeNow?(buffers: readonly Uint8Array[], position: number): void;
   /** Forces written data, and the size, to stable storage. */
   sync(): Promise<void>;
   truncate(size: number): Promise<void>;

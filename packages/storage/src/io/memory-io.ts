@@ -58,6 +58,8 @@ export interface MemoryIoOptions {
   readonly capacityBytes?: number;
   /** Runs before each operation takes effect: a simulator's clock goes here. */
   readonly latency?: () => Promise<void>;
+  /** Files also take `writeNow` and `readNow`. A read that it says would block is left to `read`. */
+  readonly immediate?: { readonly wouldBlock: () => boolean };
 }
 
 /**
@@ -239,22 +241,27 @@ export class MemoryIo implements Io {
   private readonly random = (): number => (this.options.random ?? Math.random)();
 
   private handle(file: MemoryFile, path: string): IoFile {
+    const { immediate } = this.options;
     return {
       read: async (into, position) => {
         await this.begin("read", path);
-        const bytes = file.bytes().subarray(position, position + into.length);
-        into.set(bytes);
-        return bytes.length;
+        return readFrom(file, into, position);
       },
       write: async (buffers, position) => {
-        const effective = await this.begin("write", path);
-        const bytes = joined(buffers);
-        const room = this.roomFor(file, position);
-        const kept = effective ? Math.min(bytes.length, Math.max(0, room)) : this.below(bytes.length + 1);
-        if (kept > 0) file.write(bytes.subarray(0, kept), position);
-        this.finish(path);
-        if (kept < bytes.length) throw new DiskError("ENOSPC", "write", path);
+        this.write(file, path, buffers, position, await this.begin("write", path));
       },
+      ...(immediate === undefined
+        ? {}
+        : {
+            readNow: (into: Uint8Array, position: number): number | undefined => {
+              if (immediate.wouldBlock()) return undefined;
+              this.take("read", path);
+              return readFrom(file, into, position);
+            },
+            writeNow: (buffers: readonly Uint8Array[], position: number): void => {
+              this.write(file, path, buffers, position, this.take("write", path));
+            },
+          }),
       sync: async () => {
         if (await this.begin("sync", path)) file.sync();
         this.finish(path);
@@ -271,9 +278,28 @@ export class MemoryIo implements Io {
     };
   }
 
-  /** False when the machine stops in this very operation: it then takes effect in part or not at all. */
+  private write(
+    file: MemoryFile,
+    path: string,
+    buffers: readonly Uint8Array[],
+    position: number,
+    effective: boolean,
+  ): void {
+    const bytes = joined(buffers);
+    const room = this.roomFor(file, position);
+    const kept = effective ? Math.min(bytes.length, Math.max(0, room)) : this.below(bytes.length + 1);
+    if (kept > 0) file.write(bytes.subarray(0, kept), position);
+    this.finish(path);
+    if (kept < bytes.length) throw new DiskError("ENOSPC", "write", path);
+  }
+
   private async begin(operation: DiskOperation, path: string): Promise<boolean> {
     await (this.options.latency?.() ?? Promise.resolve());
+    return this.take(operation, path);
+  }
+
+  /** False when the machine stops in this very operation: it then takes effect in part or not at all. */
+  private take(operation: DiskOperation, path: string): boolean {
     if (!this.running) throw new DiskError("EHALTED", operation, path);
     for (const [fault, times] of this.faults) {
       if (fault.operation !== operation || fault.path?.(path) === false || times === 0) continue;
@@ -350,6 +376,12 @@ export class MemoryIo implements Io {
 
 function namesOf(path: string): string[] {
   return path.split("/").filter((name) => name !== "" && name !== ".");
+}
+
+function readFrom(file: MemoryFile, into: Uint8Array, position: number): number {
+  const bytes = file.bytes().subarray(position, position + into.length);
+  into.set(bytes);
+  return bytes.length;
 }
 
 function joined(buffers: readonly Uint8Array[]): Uint8Array {
