@@ -22,6 +22,7 @@ import { checkIncomingBatch } from "./writes/incoming-batch.js";
 import { InstallWaits } from "./reads/install-waits.js";
 import { storedKinds } from "./offset-kinds.js";
 import { CommitOnReadWork, OffsetWork } from "./writes/offset-works.js";
+import { emptyRead } from "./reads/let-go.js";
 import { checkOwner, isInstallPending, type OwnerCheck } from "./reads/owner-check.js";
 import type { PartitionCipher } from "./partition-cipher.js";
 import type { PartitionStats } from "./plane.js";
@@ -46,16 +47,6 @@ export interface GroupParts {
 
 /** Memory that the search for a time takes: it looks at one piece of a segment at a time. */
 const TIME_SEARCH_BYTES = 64 * 1024;
-
-/** A read that found nothing to give. */
-const nothing: ReadResult = {
-  pieces: [],
-  memory: [],
-  bytes: 0,
-  messagesCount: 0,
-  firstOffset: undefined,
-  lastOffset: undefined,
-};
 
 /**
  * One partition on this node: its replica, its state machine and its files behind one door. Everything that happens to
@@ -258,7 +249,7 @@ export class PartitionGroup {
    */
   read(startOffset: number, count: number, maxBytes: number): ReadResult | Promise<ReadResult> | undefined {
     const ceilingOffset = this.machine.nextOffset - 1;
-    if (startOffset > ceilingOffset || count === 0) return nothing;
+    if (startOffset > ceilingOffset || count === 0) return emptyRead;
     const request = { startOffset, ceilingOffset, count, maxBytes };
     if (startOffset >= this.store.residentFrom) return this.store.read(request);
     return this.shard.diskReads.run(this.diskMemory(maxBytes), () => this.store.read(request));

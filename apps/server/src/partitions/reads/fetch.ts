@@ -1,5 +1,5 @@
 import { BATCH_HEADER_SIZE, ErrorCode, FETCH_REPLY_MARGIN_MICROS, MESSAGE_HEADER_SIZE } from "@iggy/protocol";
-import type { ReadResult } from "@iggy/storage";
+import type { Memory, ReadResult } from "@iggy/storage";
 import type { ClientRequest } from "../../request.js";
 import type { FetchCommand, FetchTarget } from "../commands.js";
 import type { PartitionGroup } from "../group.js";
@@ -7,6 +7,7 @@ import type { InstallWait } from "./install-waits.js";
 import { fetchReplyHead, type FetchSectionHead } from "./reply-heads.js";
 import type { PartitionShard } from "../shard.js";
 import { type Growth, OpenTarget } from "./fetch-target.js";
+import { emptyRead, letGo } from "./let-go.js";
 import { ParkingPlace } from "./parked.js";
 import { readFailureCode } from "./read-failure.js";
 
@@ -45,6 +46,8 @@ export class Fetch {
   private isCancellable = false;
   private hasStored = false;
   private place: ParkingPlace | undefined;
+  /** What was read for the reply. */
+  private readonly memory: Memory[] = [];
   private installWait: InstallWait | undefined;
   private isInstallOverdue = false;
 
@@ -143,6 +146,7 @@ export class Fetch {
       const end = machine.nextOffset;
       const result = await this.read(target, this.command.count, Math.min(target.maxBytes, this.maxBytes - bytes));
       if (typeof result === "number") continue;
+      letGo(result.memory);
       target.measure(result.bytes, bytesSum);
       bytes += result.bytes;
       if (bytes >= this.maxBytes || (result.lastOffset ?? end) < end - 1) return true;
@@ -234,9 +238,13 @@ export class Fetch {
       const budget = Math.min(part.maxBytes, this.maxBytes - bytes);
       // What no message fits into is not worth a read; nor is the rest once a message did not fit.
       isFull ||= this.maxBytes - bytes < RECORD_BYTES_MIN;
-      const pending: Reading | Promise<Reading> = isFull ? empty : this.read(part, countLeft, budget);
+      const pending: Reading | Promise<Reading> = isFull ? emptyRead : this.read(part, countLeft, budget);
       let result: Reading = pending instanceof Promise ? await pending : pending;
-      if (this.isAnswered) return;
+      if (typeof result !== "number") for (const held of result.memory) this.memory.push(held);
+      if (this.isAnswered) {
+        letGo(this.memory.splice(0));
+        return;
+      }
       if (pending instanceof Promise) {
         const lost = this.recheckCaller();
         if (lost !== 0) {
@@ -251,7 +259,7 @@ export class Fetch {
       if (typeof result !== "number" && result.bytes > budget && bytes > 0) {
         // A single message above the limit goes out only alone in its reply.
         isFull = result.bytes <= part.maxBytes;
-        result = isFull ? empty : ErrorCode.InvalidSizeBytes;
+        result = isFull ? emptyRead : ErrorCode.InvalidSizeBytes;
       }
       if (typeof result !== "number") result = part.group.opened(result);
       if (typeof result !== "number") result = this.commit(part, result);
@@ -306,12 +314,13 @@ export class Fetch {
   private deny(code: number): void {
     if (this.isAnswered) return;
     this.finish();
+    letGo(this.memory.splice(0));
     this.request.deny(code);
   }
 
   private answer(body: readonly Uint8Array[]): void {
     this.finish();
-    this.request.ok(body);
+    this.request.ok(body, { memory: this.memory });
   }
 
   private finish(): void {
@@ -332,12 +341,3 @@ export class Fetch {
 
 const sumOf = (targets: readonly OpenTarget[], figure: (target: OpenTarget) => number): number =>
   targets.reduce((sum, target) => sum + figure(target), 0);
-
-const empty: ReadResult = {
-  pieces: [],
-  memory: [],
-  bytes: 0,
-  messagesCount: 0,
-  firstOffset: undefined,
-  lastOffset: undefined,
-};

@@ -7,6 +7,7 @@ import type { PartitionGroup } from "../group.js";
 import type { InstallWait } from "./install-waits.js";
 import { pollReplyHead } from "./reply-heads.js";
 import type { PartitionShard } from "../shard.js";
+import { letGo } from "./let-go.js";
 import { ParkingPlace } from "./parked.js";
 import { readFailureCode } from "./read-failure.js";
 
@@ -152,8 +153,12 @@ export class Poll {
     const { bytesSum } = this.group;
     this.read((result) => {
       const isFull = result.bytes >= this.maxBytes || (result.lastOffset ?? end) < end - 1;
-      if (isFull) this.deliver(result, currentOffset);
-      else this.park(from + this.minCount, bytesSum + this.maxBytes - result.bytes);
+      if (isFull) {
+        this.deliver(result, currentOffset);
+        return;
+      }
+      letGo(result.memory);
+      this.park(from + this.minCount, bytesSum + this.maxBytes - result.bytes);
     });
   }
 
@@ -186,10 +191,17 @@ export class Poll {
     else this.deny(code);
   }
 
+  /** `use` takes the memory of the result over. */
   private read(use: (result: ReadResult) => void): void {
     const result = this.group.read(this.startOffset, this.command.count, this.maxBytes);
     if (result === undefined) this.deny(ErrorCode.TransientNotAccepted);
-    else if (result instanceof Promise) this.when(result, () => this.recheckInTime(), use);
+    else if (result instanceof Promise)
+      this.when(
+        result,
+        () => this.recheckInTime(),
+        use,
+        (late) => letGo(late.memory),
+      );
     else use(result);
   }
 
@@ -198,6 +210,7 @@ export class Poll {
     const { consumer } = command;
     const result = group.opened(stored);
     if (typeof result === "number") {
+      letGo(stored.memory);
       this.deny(result);
       return;
     }
@@ -210,6 +223,7 @@ export class Poll {
           generation,
         );
         if (code !== 0) {
+          letGo(result.memory);
           this.deny(code);
           return;
         }
@@ -223,7 +237,7 @@ export class Poll {
     };
     const head = pollReplyHead(group.address.partitionId, currentOffset, result.messagesCount, context);
     this.finish();
-    request.ok([head, ...result.pieces], { partitionIncarnation: group.incarnation });
+    request.ok([head, ...result.pieces], { partitionIncarnation: group.incarnation, memory: result.memory });
   }
 
   /** 0, or why the poll must not go on. */
@@ -245,14 +259,22 @@ export class Poll {
   }
 
   /** Goes on with what the disk gives, unless the poll ended meanwhile. */
-  private when<T>(pending: Promise<T>, check: () => number, use: (value: T) => void): void {
+  private when<T>(
+    pending: Promise<T>,
+    check: () => number,
+    use: (value: T) => void,
+    drop: (value: T) => void = () => undefined,
+  ): void {
     this.makeCancellable();
     pending.then(
       (value) => {
-        if (this.isAnswered) return;
-        const code = check();
-        if (code === 0) use(value);
-        else this.deny(code);
+        const code = this.isAnswered ? undefined : check();
+        if (code === 0) {
+          use(value);
+          return;
+        }
+        drop(value);
+        if (code !== undefined) this.deny(code);
       },
       (error: unknown) => {
         if (this.isAnswered) return;

@@ -47,6 +47,13 @@ function checkMessageSizes(batch: Uint8Array): number | undefined {
   return undefined;
 }
 
+/** Small frames that follow each other share a block of up to this size, and mostly all of them are kept. */
+const SHARED_BLOCK_BYTES = 64 * 1024;
+
+/** Whether keeping a batch in a pooled block would keep much more memory from others than it needs. */
+export const isWasteful = (batchBytes: number, blockBytes: number): boolean =>
+  blockBytes > SHARED_BLOCK_BYTES && blockBytes > LARGE_SHARE * batchBytes;
+
 /** The batch itself, or a copy when keeping it would keep a much larger buffer alive. */
 export function detachedFromLargeBuffer(batch: Uint8Array): Uint8Array {
   const share = batch.length < COPY_BELOW ? SMALL_SHARE : LARGE_SHARE;

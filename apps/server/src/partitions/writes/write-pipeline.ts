@@ -1,7 +1,7 @@
 import type { Prepare, Proposal, Replica } from "@iggy/consensus";
 import { type Applied, CorruptHistoryError, type PartitionMachine } from "@iggy/engine";
 import { ErrorCode, Operation } from "@iggy/protocol";
-import type { PartitionStore } from "@iggy/storage";
+import type { Memory, PartitionStore } from "@iggy/storage";
 import type { ClientRequest, Clock } from "../../request.js";
 
 /** One write on its way through the group, from a client, a read that commits, or the server itself. */
@@ -12,6 +12,8 @@ export interface Work {
   readonly showsEarly: boolean;
   /** Decides now, when it would be ordered. Answers and gives undefined when there is nothing to order. */
   admit(timestampMicros: number): Proposal | undefined;
+  /** What holds the body of the proposal, when it is pooled. */
+  readonly memory?: Memory | undefined;
   /** Tells the machine that the write is ordered. */
   register(): void;
   committed(prepare: Prepare, applied: Applied): void;
@@ -138,7 +140,11 @@ export class WritePipeline {
     const kind = proposal.operation === Operation.SendMessages ? "batch" : "operation";
     // The journal may report before `append` returns; the commit then waits until the books are written.
     this.isAppending = true;
-    const isTaken = store.append({ op, header, body }, kind, this.deps.isDurable || work.isExclusive);
+    const isTaken = store.append(
+      { op, header, body, memory: work.memory },
+      kind,
+      this.deps.isDurable || work.isExclusive,
+    );
     if (isTaken) {
       this.inFlight.push({ prepare, work });
       if (!isRegistered) work.register();

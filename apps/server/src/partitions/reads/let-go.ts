@@ -1,0 +1,15 @@
+import type { Memory, ReadResult } from "@iggy/storage";
+
+/** A read that found nothing to give. */
+export const emptyRead: ReadResult = {
+  pieces: [],
+  memory: [],
+  bytes: 0,
+  messagesCount: 0,
+  firstOffset: undefined,
+  lastOffset: undefined,
+};
+
+export function letGo(memory: readonly Memory[]): void {
+  for (const held of memory) held.release();
+}
