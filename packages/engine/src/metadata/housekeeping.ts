@@ -5,6 +5,8 @@ import {
   numericId,
   Operation,
   preparedDeletePersonalAccessToken,
+  type RewrapStreamKeys,
+  rewrapStreamKeys,
 } from "@iggy/protocol";
 import { isExpired } from "./state/accounts.js";
 import { logoutBody } from "./apply/logout-body.js";
@@ -72,6 +74,10 @@ const completion = (group: ConsumerGroup, partition: PartitionKey, sourceClientI
       partitionId: partition.partitionId,
     }),
   );
+
+/** Replaces the wrap sets of streams that still have the named keys when it is applied. */
+export const streamKeyRewrap = (entries: RewrapStreamKeys["entries"]): ServerOperation =>
+  byServer(Operation.RewrapStreamKeys, encode(rewrapStreamKeys, { entries }));
 
 /** Deletes of expired tokens. Each looks at the expiry again when it is applied. */
 export function expiredTokens(state: MetadataState, nowMicros: number, max: number): ServerOperation[] {

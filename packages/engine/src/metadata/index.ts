@@ -5,7 +5,7 @@ export { bootstrap } from "./bootstrap.js";
 export { defaultMetadataConfig, type MetadataConfig } from "./config.js";
 export type { ConsumerGroup, Member } from "./state/consumer-group.js";
 export type { MetadataEffect, PartitionKey, SessionEndReason } from "./effects.js";
-export type { GroupProgress, ServerOperation } from "./housekeeping.js";
+export { type GroupProgress, type ServerOperation, streamKeyRewrap } from "./housekeeping.js";
 export {
   type Account,
   type Authentication,
@@ -30,7 +30,8 @@ export {
   type ResolveInputs,
 } from "./resolve/resolution.js";
 export type { Partition, Stream, Topic } from "./state/resources.js";
-export { type Secrets, tokenHash } from "./login/secrets.js";
+export { type Secrets, type StreamKeys, tokenHash } from "./login/secrets.js";
 export type { Session } from "./state/session.js";
 export { SNAPSHOT_FORMAT } from "./snapshot/layout.js";
+export type { StreamEncryption } from "./state/stream-encryption.js";
 export type { Durability, TopicSettings } from "./state/topic-settings.js";

@@ -30,7 +30,7 @@ import { checkRequest, type RequestCheck, type RequestIdentity } from "./request
 import type { ClientRequest, Resolution, ResolveInputs } from "./resolve/resolution.js";
 import { resolveRequest } from "./resolve/table.js";
 import { partitionsOf } from "./replies/records.js";
-import type { Partition, Topic } from "./state/resources.js";
+import type { Partition, Stream, Topic } from "./state/resources.js";
 import type { Secrets } from "./login/secrets.js";
 import type { Session } from "./state/session.js";
 import { restoreState } from "./snapshot/restore.js";
@@ -156,6 +156,16 @@ export class MetadataMachine {
 
   resolveGroup(topic: Topic, groupId: Identifier): ConsumerGroup | Refusal {
     return resolveGroup(topic, groupId);
+  }
+
+  /** The stream of a known id, whatever its incarnation. */
+  stream(streamId: number): Stream | undefined {
+    return this.state.streams.get(streamId);
+  }
+
+  /** Every stream, by ascending id. */
+  streams(): Iterable<Stream> {
+    return this.state.streams.values();
   }
 
   /** The partition of a known place, whatever its incarnation. */

@@ -17,7 +17,7 @@ import {
 } from "./groups.js";
 import { applyCreatePartitions, applyDeletePartitions, applyTruncatePartition } from "./partitions.js";
 import { applyFinalizeSession, applyLogout, applyRegister } from "./sessions.js";
-import { applyCreateStream, applyDeleteStream, applyUpdateStream } from "./streams.js";
+import { applyCreateStream, applyDeleteStream, applyRewrapStreamKeys, applyUpdateStream } from "./streams.js";
 import { applyCreateToken, applyDeleteToken } from "./tokens.js";
 import { applyCreateTopic, applyDeleteTopic, applyUpdateTopic } from "./topics.js";
 import {
@@ -36,6 +36,7 @@ const handlers: ReadonlyMap<number, Handler> = new Map<number, Handler>([
   [Operation.CreateStream, applyCreateStream],
   [Operation.UpdateStreamResolved, applyUpdateStream],
   [Operation.DeleteStream, applyDeleteStream],
+  [Operation.RewrapStreamKeys, applyRewrapStreamKeys],
   [Operation.CreateTopicWithAssignments, applyCreateTopic],
   [Operation.UpdateTopicResolved, applyUpdateTopic],
   [Operation.DeleteTopic, applyDeleteTopic],

@@ -1,9 +1,11 @@
 import {
+  type KeyEnvelope,
   createStream,
   deleteStream,
   encodeResponse,
   ErrorCode,
   fitsOptionBlock,
+  rewrapStreamKeys,
   updateStreamResolved,
 } from "@iggy/protocol";
 import { permissionsUpdated, streamCreated, streamDeleted, streamUpdated } from "../changes/records.js";
@@ -15,6 +17,7 @@ import { noStats } from "../replies/partition-stats.js";
 import { refuse, Refusal } from "../refusal.js";
 import { streamRecord } from "../replies/records.js";
 import { ResourceOptions } from "../state/resource-options.js";
+import { rewrappedKeyOption } from "../state/stream-encryption.js";
 import { Stream } from "../state/resources.js";
 import { dropTopic } from "./topics.js";
 
@@ -61,6 +64,32 @@ export const applyUpdateStream = handler(updateStreamResolved, (context, request
   context.record(streamUpdated(stream));
   return nothing;
 });
+
+/**
+ * New wrap sets of stream keys. An entry whose stream was replaced meanwhile, or has another key, is passed over. Whether
+ * a set opens is for who holds the keys: every replica stores the same bytes.
+ */
+export const applyRewrapStreamKeys = handler(rewrapStreamKeys, (context, { entries }) => {
+  if (context.actor !== undefined) return refuse(ErrorCode.InvalidCommand);
+  for (const { streamId, createdOp, keyFingerprint, wrapSet } of entries) {
+    const stream = context.state.streams.get(streamId);
+    if (stream === undefined || BigInt(stream.createdOp) !== createdOp) continue;
+    const { encryption } = stream;
+    if (encryption.kind !== "wrapped" || !encryption.envelopes.every(isOfKey(keyFingerprint))) continue;
+    const option = rewrappedKeyOption(wrapSet);
+    const isExplicit = stream.options.explicit.some(({ key }) => key === option.key);
+    stream.options = stream.options.patched(
+      isExplicit ? { explicit: [option], derived: [] } : { explicit: [], derived: [option] },
+    );
+    context.record(streamUpdated(stream));
+  }
+  return nothing;
+});
+
+const isOfKey =
+  (fingerprint: Uint8Array) =>
+  ({ keyFingerprint }: KeyEnvelope): boolean =>
+    keyFingerprint.every((byte, at) => byte === fingerprint[at]);
 
 function revokeGrants(context: OperationContext, streamId: number): void {
   for (const user of context.state.users.values()) {

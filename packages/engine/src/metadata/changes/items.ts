@@ -3,8 +3,8 @@ import type { AccessToken, User } from "../state/accounts.js";
 import type { ConsumerGroup, Member } from "../state/consumer-group.js";
 import type { Stream, Topic } from "../state/resources.js";
 import type { Session } from "../state/session.js";
-import { visibleStreamOptions, visibleTopicOptions, visibleUserOptions } from "../replies/visible-options.js";
-import { changeOptions, streamKey, topicKey, userKey } from "./records.js";
+import { visibleTopicOptions, visibleUserOptions } from "../replies/visible-options.js";
+import { changeOptions, streamChangeOptions, streamKey, topicKey, userKey } from "./records.js";
 
 // Things of the current state as a scan shows them.
 
@@ -13,7 +13,7 @@ export const streamItem = (stream: Stream): Uint8Array =>
     key: streamKey(stream),
     createdAt: BigInt(stream.createdAtMicros),
     name: stream.name,
-    options: changeOptions(visibleStreamOptions(stream.options)),
+    options: streamChangeOptions(stream),
   }).body;
 
 export const topicItem = (topic: Topic): Uint8Array =>

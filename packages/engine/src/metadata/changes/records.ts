@@ -47,11 +47,15 @@ export const changeOptions = ({ options, derivedOptions }: VisibleOptions): Chan
   derived: derivedOptions,
 });
 
+/** Of a stream whose options this release can't read, mirrors keep what they have. */
+export const streamChangeOptions = (stream: Stream): ChangeOptions =>
+  stream.encryption.kind === "unreadable" ? { readable: false } : changeOptions(visibleStreamOptions(stream.options));
+
 const streamBody = (stream: Stream) => ({
   key: streamKey(stream),
   createdAt: BigInt(stream.createdAtMicros),
   name: stream.name,
-  options: changeOptions(visibleStreamOptions(stream.options)),
+  options: streamChangeOptions(stream),
 });
 
 export const streamCreated = (stream: Stream): EncodedChange => encodeChange("stream_created", streamBody(stream));

@@ -8,6 +8,16 @@ export interface Secrets {
   hashPassword(password: string): Promise<string>;
   /** Without a hash (an unknown user) it answers false at the cost of a comparison. */
   verifyPassword(password: string, hash: string | undefined): Promise<boolean>;
+  /** Keys of new streams; without a server key to wrap them with there are none. */
+  readonly streamKeys?: StreamKeys;
+}
+
+export interface StreamKeys {
+  /**
+   * The wrap set of a new stream: of the 32-byte key that its creator chose, or of one that is generated. Undefined when
+   * the stream stays plain. The chosen key is only looked at before the promise settles.
+   */
+  wrapNew(chosen: Uint8Array | undefined): Promise<Uint8Array> | undefined;
 }
 
 /** What is stored of a personal access token: lower-case hex of BLAKE3-256 over its text. */

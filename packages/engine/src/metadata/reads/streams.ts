@@ -7,6 +7,7 @@ export const readStream = read(getStream, (context, request) => {
   const stream = context.state.stream(request.streamId);
   if (stream === undefined) return encodeResponse(getStream, null);
   if (!context.mayDo("readStream", stream.id)) return refuse(ErrorCode.Unauthorized);
+  if (stream.encryption.kind === "unreadable") return refuse(ErrorCode.UnsupportedCriticalOption);
   return encodeResponse(getStream, streamDetails(stream, context.stats));
 });
 

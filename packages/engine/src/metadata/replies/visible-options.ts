@@ -1,5 +1,13 @@
-import { type OptionEntry, type OptionScopeName, optionSpec, optionString } from "@iggy/protocol";
+import {
+  KeyOrigin,
+  type OptionEntry,
+  type OptionScopeName,
+  optionSpec,
+  optionString,
+  sortOptions,
+} from "@iggy/protocol";
 import type { OptionBlocks, ResourceOptions } from "../state/resource-options.js";
+import { type StreamEncryption, streamEncryption } from "../state/stream-encryption.js";
 
 /** The two option blocks of a reply. */
 export interface VisibleOptions {
@@ -26,15 +34,35 @@ function remembered(show: (options: ResourceOptions) => VisibleOptions): (option
   };
 }
 
-const keySource = optionString("encryption_key_source", "none");
-
 export const visibleTopicOptions = remembered((options) => visible("topic", options));
 export const visibleUserOptions = remembered((options) => visible("user", options));
 
-/** A stream also shows where the key of its messages came from. No stream of this release has one. */
+/**
+ * A stream also shows how its messages are kept, as far as its options tell. Of one that this release can't read nothing
+ * is shown: a client takes the source of its key for unknown.
+ */
 export const visibleStreamOptions = remembered((blocks) => {
+  const encryption = streamEncryption(blocks);
+  if (encryption.kind === "unreadable") return { options: [], derivedOptions: [] };
   const { options, derivedOptions } = visible("stream", blocks);
   const stored = (entries: readonly OptionEntry[]): OptionEntry[] =>
-    entries.filter((entry) => entry.key !== keySource.key);
-  return { options: stored(options), derivedOptions: [...stored(derivedOptions), keySource] };
+    entries.filter(({ key }) => optionSpec("stream", key)?.storage !== "computed");
+  return {
+    options: stored(options),
+    derivedOptions: sortOptions([...stored(derivedOptions), ...projections(encryption)]),
+  };
 });
+
+function projections(encryption: Exclude<StreamEncryption, { kind: "unreadable" }>): readonly OptionEntry[] {
+  if (encryption.kind === "none") return [optionString("encryption_key_source", "none")];
+  const { envelopes } = encryption;
+  const [first] = envelopes;
+  if (first === undefined) return [];
+  return [
+    optionString("encryption_key_source", first.origin === KeyOrigin.client ? "stream" : "server"),
+    optionString("encryption_key_fingerprint", hex(first.keyFingerprint)),
+    optionString("encryption_kek_fingerprint", envelopes.map(({ kekFingerprint }) => hex(kekFingerprint)).join(",")),
+  ];
+}
+
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -3,6 +3,7 @@ import type { ConsumerGroup } from "./consumer-group.js";
 import type { PartitionKey } from "../effects.js";
 import type { ResourceOptions } from "./resource-options.js";
 import { Slab } from "./slab.js";
+import { type StreamEncryption, streamEncryption } from "./stream-encryption.js";
 import { type TopicSettings, topicSettings } from "./topic-settings.js";
 
 export interface StreamFields {
@@ -19,7 +20,8 @@ export class Stream {
   readonly createdOp: number;
   readonly createdAtMicros: number;
   name: string;
-  options: ResourceOptions;
+  private optionMap: ResourceOptions;
+  private parsedEncryption: StreamEncryption;
   readonly topics = new Slab<Topic>(idLimits.topicsPerStream);
   readonly topicsByName = new Map<string, Topic>();
 
@@ -28,7 +30,21 @@ export class Stream {
     this.createdOp = fields.createdOp;
     this.createdAtMicros = fields.createdAtMicros;
     this.name = fields.name;
-    this.options = fields.options;
+    this.optionMap = fields.options;
+    this.parsedEncryption = streamEncryption(fields.options);
+  }
+
+  get options(): ResourceOptions {
+    return this.optionMap;
+  }
+
+  set options(options: ResourceOptions) {
+    this.optionMap = options;
+    this.parsedEncryption = streamEncryption(options);
+  }
+
+  get encryption(): StreamEncryption {
+    return this.parsedEncryption;
   }
 
   addTopic(topic: Topic): void {
