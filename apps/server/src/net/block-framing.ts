@@ -4,12 +4,12 @@ import { asError } from "../as-error.js";
 import type { ChannelEvents } from "./channel.js";
 
 /** Gives a block of at least so many bytes, held once; undefined while there is no room. */
-export type AllocateBlock = (bytes: number) => Memory | undefined;
+export type AllocateBlock<Block extends Memory> = (bytes: number) => Block | undefined;
 
 /** Where the next bytes of the peer go. */
-export interface Landing {
-  readonly memory: Memory;
-  /** Within the bytes of the memory. */
+export interface Landing<Block extends Memory> {
+  readonly block: Block;
+  /** Within the block. */
   readonly offset: number;
   readonly length: number;
   /** It is the rest of a large frame: nothing can be done before all of it is there. */
@@ -40,10 +40,10 @@ const GROWTH = 4;
  * retains the block. Each block is filled from front to back and never written to again, so frames that are kept stay as
  * they are.
  */
-export class BlockFraming {
+export class BlockFraming<Block extends Memory> {
   private readonly events: ChannelEvents;
-  private readonly allocate: AllocateBlock;
-  private block: Memory | undefined;
+  private readonly allocate: AllocateBlock<Block>;
+  private block: Block | undefined;
   /** Bytes of the block that hold something, and where the first incomplete frame among them begins. */
   private filled = 0;
   private start = 0;
@@ -53,7 +53,7 @@ export class BlockFraming {
   private offeredBytes = 0;
   private isClosed = false;
 
-  constructor(events: ChannelEvents, allocate: AllocateBlock) {
+  constructor(events: ChannelEvents, allocate: AllocateBlock<Block>) {
     this.events = events;
     this.allocate = allocate;
   }
@@ -64,7 +64,7 @@ export class BlockFraming {
   }
 
   /** Undefined while there is no memory for it; ask again later. */
-  landing(): Landing | undefined {
+  landing(): Landing<Block> | undefined {
     if (this.isClosed) return undefined;
     const needed = this.neededBytes();
     const { block } = this;
@@ -107,7 +107,7 @@ export class BlockFraming {
     this.drop();
   }
 
-  private cut(block: Memory): void {
+  private cut(block: Block): void {
     const { events } = this;
     const { bytes } = block;
     while (!this.isClosed) {
@@ -147,7 +147,7 @@ export class BlockFraming {
     return Math.min(size, Math.max(FIRST_STEP_BYTES, held < FIRST_STEP_BYTES ? 0 : nextStep(held)));
   }
 
-  private moveTo(bytes: number): Landing | undefined {
+  private moveTo(bytes: number): Landing<Block> | undefined {
     const next = this.allocate(bytes);
     if (next === undefined) return undefined;
     const old = this.block;
@@ -161,15 +161,15 @@ export class BlockFraming {
     return this.landingIn(next);
   }
 
-  private landingIn(memory: Memory): Landing {
+  private landingIn(block: Block): Landing<Block> {
     const { filled, start } = this;
-    const room = memory.bytes.length - filled;
+    const room = block.bytes.length - filled;
     const held = filled - start;
-    const size = held === 0 ? undefined : frameSize(memory.bytes, start, held);
+    const size = held === 0 ? undefined : frameSize(block.bytes, start, held);
     const rest = size === undefined ? 0 : Math.min(size - held, room);
     const exact = rest >= EXACT_BYTES_MIN;
     this.offeredBytes = exact ? 0 : room;
-    return { memory, offset: filled, length: exact ? rest : room, exact };
+    return { block, offset: filled, length: exact ? rest : room, exact };
   }
 
   private drop(): void {

@@ -60,7 +60,7 @@ function frameOf(request: number, bodyLength: number): Uint8Array {
 }
 
 interface Bench {
-  readonly framing: BlockFraming;
+  readonly framing: BlockFraming<CountedMemory>;
   readonly peer: Peer;
   readonly blocks: CountedMemory[];
 }
@@ -83,7 +83,7 @@ function arrive({ framing, peer }: Bench, stream: Uint8Array, pieces: readonly n
     if (landing === undefined) throw new Error("no landing");
     const wanted = landing.exact ? landing.length : (pieces[turn % pieces.length] ?? landing.length);
     const count = Math.min(wanted, landing.length, stream.length - at);
-    landing.memory.bytes.set(stream.subarray(at, at + count), landing.offset);
+    landing.block.bytes.set(stream.subarray(at, at + count), landing.offset);
     framing.received(count);
     at += count;
   }
@@ -124,7 +124,7 @@ it("receives the rest of a large frame in one go", () => {
   const place = bench();
   const frame = frameOf(1, 300_000);
   const first = place.framing.landing();
-  first?.memory.bytes.set(frame.subarray(0, 300));
+  first?.block.bytes.set(frame.subarray(0, 300));
   place.framing.received(300);
   const rest = place.framing.landing();
   expect(rest).toMatchObject({ exact: true, offset: 300, length: frame.length - 300 });
@@ -169,12 +169,12 @@ it("waits while there is no memory, and goes on in the same place", () => {
   const framing = new BlockFraming(peer, (bytes) => (room-- > 0 ? new CountedMemory(bytes) : undefined));
   const frame = frameOf(1, 300_000);
   const first = framing.landing();
-  first?.memory.bytes.set(frame.subarray(0, 300));
+  first?.block.bytes.set(frame.subarray(0, 300));
   framing.received(300);
   expect(framing.landing()).toBeUndefined();
   room = 1;
   const rest = framing.landing();
-  rest?.memory.bytes.set(frame.subarray(300), rest.offset);
+  rest?.block.bytes.set(frame.subarray(300), rest.offset);
   framing.received(frame.length - 300);
   expect(Buffer.compare(peer.kept[0]?.frame ?? new Uint8Array(0), frame)).toBe(0);
 });
