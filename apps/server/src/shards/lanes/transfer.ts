@@ -1,0 +1,145 @@
+import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import type { Memory } from "@iggy/storage";
+import { ownBytes, type RecordReader, type RecordWriter } from "./record.js";
+
+/** Bytes that came from another thread, and what holds them when they are pooled. */
+export interface Received {
+  readonly pieces: readonly Uint8Array[];
+  readonly memory: readonly Memory[];
+}
+
+/**
+ * Carries the bodies of one lane: the sender writes into the record where they are, the receiver finds them there. Both
+ * sides must go through the records in the order of the lane.
+ */
+export interface Exporter {
+  /**
+   * Writes at most `REFERENCE_BYTES_MAX` into the record. Takes one reference of each `memory`, in which some of the pieces
+   * may lie: it is handed over, or released once the pieces are copied.
+   */
+  send(record: RecordWriter, pieces: readonly Uint8Array[], memory: readonly Memory[]): void;
+}
+
+export interface Importer {
+  /** The receiver owns a reference of each memory. */
+  receive(record: RecordReader): Received;
+}
+
+/** Bodies up to this size travel in the record itself. */
+const INLINE_BYTES_MAX = 1024;
+export const REFERENCE_BYTES_MAX = 8 + INLINE_BYTES_MAX;
+
+const INLINE = 0;
+const ARENA = 1;
+const POSTED = 2;
+
+const HEADER_BYTES = 64;
+const HEAD = 0;
+
+/**
+ * The bytes between two threads that share no pool: a ring beside the lane, filled and emptied in the order of its records.
+ * What does not fit now, or never would, is posted in memory of its own, so a body never waits for another one.
+ */
+export interface ArenaMemory {
+  readonly shared: SharedArrayBuffer;
+}
+
+/** `bytes` is a power of two. */
+export const createArena = (bytes: number): ArenaMemory => ({ shared: new SharedArrayBuffer(HEADER_BYTES + bytes) });
+
+export class CopyingExporter implements Exporter {
+  private readonly words: Int32Array;
+  private readonly ring: Uint8Array;
+  private readonly port: MessagePort;
+  private tail = 0;
+
+  constructor({ shared }: ArenaMemory, port: MessagePort) {
+    this.words = new Int32Array(shared, 0, HEADER_BYTES / 4);
+    this.ring = new Uint8Array(shared, HEADER_BYTES);
+    this.port = port;
+  }
+
+  send(record: RecordWriter, pieces: readonly Uint8Array[], memory: readonly Memory[]): void {
+    let length = 0;
+    for (const piece of pieces) length += piece.length;
+    if (length <= INLINE_BYTES_MAX) {
+      record.u8(INLINE);
+      record.u16(length);
+      for (const piece of pieces) record.raw(piece);
+    } else if (!this.putInArena(record, pieces, length)) this.post(record, pieces, length);
+    for (const held of memory) held.release();
+  }
+
+  private putInArena(record: RecordWriter, pieces: readonly Uint8Array[], length: number): boolean {
+    const { ring } = this;
+    const head = Atomics.load(this.words, HEAD) >>> 0;
+    const at = this.tail & (ring.length - 1);
+    const skipped = ring.length - at < length ? ring.length - at : 0;
+    const used = (this.tail - head) >>> 0;
+    if (used + skipped + length > ring.length) return false;
+    const start = skipped === 0 ? at : 0;
+    copyInto(ring, start, pieces);
+    this.tail = (this.tail + skipped + length) >>> 0;
+    record.u8(ARENA);
+    record.u32(start);
+    record.u32(length);
+    return true;
+  }
+
+  private post(record: RecordWriter, pieces: readonly Uint8Array[], length: number): void {
+    const shared = new SharedArrayBuffer(length);
+    copyInto(new Uint8Array(shared), 0, pieces);
+    this.port.postMessage(shared);
+    record.u8(POSTED);
+  }
+}
+
+export class CopyingImporter implements Importer {
+  private readonly words: Int32Array;
+  private readonly ring: Uint8Array;
+  private readonly port: MessagePort;
+
+  constructor({ shared }: ArenaMemory, port: MessagePort) {
+    this.words = new Int32Array(shared, 0, HEADER_BYTES / 4);
+    this.ring = new Uint8Array(shared, HEADER_BYTES);
+    this.port = port;
+  }
+
+  receive(record: RecordReader): Received {
+    switch (record.u8()) {
+      case INLINE:
+        return alone(record.raw(record.u16()));
+      case ARENA:
+        return alone(this.takeFromArena(record.u32(), record.u32()));
+      default:
+        return alone(this.takePosted());
+    }
+  }
+
+  private takeFromArena(start: number, length: number): Uint8Array {
+    const copy = ownBytes(length);
+    copy.set(this.ring.subarray(start, start + length));
+    const head = Atomics.load(this.words, HEAD) >>> 0;
+    const at = head & (this.ring.length - 1);
+    const skipped = start < at ? this.ring.length - at : 0;
+    Atomics.store(this.words, HEAD, (head + skipped + length) | 0);
+    return copy;
+  }
+
+  /** The sender posted it before it wrote the record, so it is here. */
+  private takePosted(): Uint8Array {
+    const found: unknown = receiveMessageOnPort(this.port)?.message;
+    if (!(found instanceof SharedArrayBuffer)) throw new Error("a body that was posted to this shard is not there");
+    return new Uint8Array(found);
+  }
+}
+
+const alone = (bytes: Uint8Array): Received => ({ pieces: bytes.length === 0 ? [] : [bytes], memory: [] });
+
+function copyInto(target: Uint8Array, start: number, pieces: readonly Uint8Array[]): void {
+  let at = start;
+  for (const piece of pieces) {
+    target.set(piece, at);
+    at += piece.length;
+  }
+}
