@@ -19,7 +19,7 @@ import {
   xxh32,
 } from "@iggy/protocol";
 import { Refusal, type Topic } from "@iggy/engine";
-import type { OffsetKey, PartitionPlane, ReadWait } from "../partitions/index.js";
+import type { OffsetKey, PartitionRequests, ReadWait } from "../partitions/index.js";
 import type { ClientRequest } from "../request.js";
 import type { Directory } from "./directory.js";
 
@@ -33,10 +33,10 @@ const BALANCED_CURSORS_MAX = 4096;
  */
 export class PartitionCommands {
   private readonly directory: Directory;
-  private readonly plane: PartitionPlane;
+  private readonly plane: PartitionRequests;
   private readonly cursors = new Map<string, number>();
 
-  constructor(directory: Directory, plane: PartitionPlane) {
+  constructor(directory: Directory, plane: PartitionRequests) {
     this.directory = directory;
     this.plane = plane;
   }

@@ -27,6 +27,7 @@ export { openPartitionPlane, type PartitionPlaneOptions } from "./local-plane.js
 export type {
   EndedSession,
   PartitionPlane,
+  PartitionRequests,
   PartitionRouteFact,
   PartitionStats,
   PartitionTotals,

@@ -11,19 +11,22 @@ import type {
 } from "./commands.js";
 
 /**
- * The partitions of this node. Each request is answered exactly once through its `ClientRequest`, at once or later; no
+ * What clients ask of partitions. Each request is answered exactly once through its `ClientRequest`, at once or later; no
  * method throws for something a client did.
  */
-export interface PartitionPlane {
+export interface PartitionRequests {
   send(request: ClientRequest, command: SendCommand): void;
   poll(request: ClientRequest, command: PollCommand): void;
   fetch(request: ClientRequest, command: FetchCommand): void;
   getOffset(request: ClientRequest, command: GetOffsetCommand): void;
   storeOffset(request: ClientRequest, command: StoreOffsetCommand): void;
   deleteOffset(request: ClientRequest, command: DeleteOffsetCommand): void;
-
   /** View and primary of a partition's group, or undefined while this node can not tell. */
   route(address: PartitionAddress): PartitionRouteFact | undefined;
+}
+
+/** The partitions that this thread owns. */
+export interface PartitionPlane extends PartitionRequests {
   stats(address: PartitionAddress): PartitionStats | undefined;
   /** Sums over the partitions of a topic, of a stream, or of the node. */
   totals(scope?: { readonly streamId: number; readonly topicId?: number }): PartitionTotals;
