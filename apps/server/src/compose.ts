@@ -6,6 +6,7 @@ import type { ServerConfig, Settings } from "./config/index.js";
 import { CommandTable } from "./dispatch/command-table.js";
 import { FrameGate } from "./dispatch/frame-gate.js";
 import { PartitionCommands } from "./dispatch/partition-commands.js";
+import { Encryption, portableCipher } from "./encryption/index.js";
 import { Housekeeping } from "./housekeeping.js";
 import { inTurn } from "./in-turn.js";
 import type { Logger, Logging } from "./logging/index.js";
@@ -103,6 +104,11 @@ async function build(
   const late: { housekeeping?: Housekeeping } = {};
   const bound = { tcpPort: 0 };
 
+  const encryption = await Encryption.open(config.encryption, {
+    makeCipher: portableCipher,
+    catalog: () => metadata.machine,
+    log: logging.part("encryption"),
+  });
   const catalog = new MachineCatalog(() => metadata.machine, nodes);
   const partitions: PartitionPlane = openPartitionPlane({
     io,
@@ -119,7 +125,7 @@ async function build(
         },
       },
       catalog,
-      cipherOf: () => Promise.resolve(undefined),
+      cipherOf: (address) => encryption.cipherOf(address),
       events: {
         groupDrained: () => late.housekeeping?.groupDrained(),
         historyEnded: () => undefined,
@@ -136,7 +142,7 @@ async function build(
     replica: STANDALONE_REPLICA,
     prepareQueueDepth: config.metadata.prepareQueueDepth,
     clock,
-    secrets: await passwordSecrets(),
+    secrets: { ...(await passwordSecrets()), ...encryption.streamKeys },
     neighbours,
     onEffects: (effects) => {
       late.housekeeping?.sessionsEnded(effects);
@@ -150,6 +156,7 @@ async function build(
     () => partitions.close(),
   );
   if (metadata.appliedOp === 0) await createRoot(metadata, settings);
+  await encryption.check();
   await partitions.start({ removeUnknown: !metadataStore.recovered.fresh });
 
   const node = new NodeService({
@@ -199,6 +206,7 @@ async function build(
     clock,
     groupProgress: neighbours,
     reportUsage: () => node.reportUsage(),
+    dueRewraps: () => encryption.dueRewraps(),
     periods: {
       heartbeatMillis: config.heartbeat.enabled ? config.heartbeat.intervalMillis : undefined,
       tokenCleanerMillis: config.personalAccessToken.cleaner.enabled

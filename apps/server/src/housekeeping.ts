@@ -15,6 +15,8 @@ const LEASE_INTERVALS = 1.2;
 const UPKEEP_PERIOD_MILLIS = 1000;
 /** Sessions retired together: what one barrier of a partition takes. */
 const RETIREMENT_BATCH = 128;
+/** How often the keys of streams are compared with those of the server. */
+const REWRAP_PERIOD_MILLIS = 60_000;
 /** Expired tokens deleted in one pass; a full pass is repeated at once. */
 const TOKENS_PER_PASS = 256;
 
@@ -28,6 +30,8 @@ export interface HousekeepingDeps {
   readonly periods: HousekeepingPeriods;
   /** Logs how the node is doing. */
   readonly reportUsage: () => Promise<void>;
+  /** Operations by which the keys of streams follow a rotation of the server key. */
+  readonly dueRewraps: () => Promise<readonly ServerOperation[]>;
   readonly log: {
     info(fields: object, message: string): void;
     error(fields: object, message: string): void;
@@ -43,7 +47,7 @@ export interface HousekeepingPeriods {
   readonly rebalancingTimeoutMillis: number;
 }
 
-/** Work that the server starts by itself: leases, handovers, retirements, expired tokens, retention. */
+/** Work that the server starts by itself: leases, handovers, retirements, expired tokens, keys, retention. */
 export class Housekeeping {
   private readonly deps: HousekeepingDeps;
   private readonly timers: NodeJS.Timeout[] = [];
@@ -64,6 +68,8 @@ export class Housekeeping {
     this.every("silence", heartbeatMillis, () => this.endSilence());
     this.every("tokens", tokenCleanerMillis, () => this.deleteExpiredTokens());
     this.every("retention", segmentCleanerMillis, () => this.deps.partitions.clean());
+    this.every("stream keys", REWRAP_PERIOD_MILLIS, () => this.rewrapStreamKeys());
+    this.run("stream keys", () => this.rewrapStreamKeys());
     this.every("usage", usageMillis, () => this.deps.reportUsage());
   }
 
@@ -153,6 +159,10 @@ export class Housekeeping {
     const due = metadata.machine.finalizations(({ clientId, epoch }) => this.retired.has(sessionKey(clientId, epoch)));
     await this.orderAll(due);
     if (due.length === 0) this.retired.clear();
+  }
+
+  private async rewrapStreamKeys(): Promise<void> {
+    await this.orderAll(await this.deps.dueRewraps());
   }
 
   private async deleteExpiredTokens(): Promise<void> {

@@ -22,12 +22,6 @@ const UNAVAILABLE: readonly Unavailable[] = [
     says: "this version runs single nodes only",
   },
   {
-    key: "encryption.enabled",
-    isOn: ({ encryption }) => encryption.enabled,
-    answer: "refuse",
-    says: "this version cannot encrypt data at rest, and messages must not reach the disk in clear text by mistake",
-  },
-  {
     key: "external_auth.enabled",
     isOn: ({ externalAuth }) => externalAuth.enabled,
     answer: "refuse",
@@ -68,12 +62,6 @@ const UNAVAILABLE: readonly Unavailable[] = [
     isOn: ({ telemetry }) => telemetry.enabled,
     answer: "warn",
     says: "this version exports no telemetry",
-  },
-  {
-    key: "encryption.key",
-    isOn: ({ encryption }) => !encryption.key.isEmpty,
-    answer: "warn",
-    says: "the key is not used: this version cannot encrypt data at rest",
   },
   {
     key: "compatibility.legacy_clients",

@@ -266,8 +266,7 @@ export class PartitionGroup {
       this.log.error({ code: records, offset: read.firstOffset }, "stored messages can not be decrypted");
       return records;
     }
-    const { bytes, messagesCount, lastOffset } = records;
-    return { ...read, pieces: [bytes], bytes: bytes.length, messagesCount, lastOffset };
+    return { ...read, ...records };
   }
 
   /** First offset of the first committed batch at or after a time. Undefined when the disk has no room for the search. */

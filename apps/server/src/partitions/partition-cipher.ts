@@ -1,7 +1,8 @@
 /** Records as a client gets them. */
 export interface OpenedRecords {
-  /** Whole records back to back, in memory of their own. */
-  readonly bytes: Uint8Array;
+  /** Whole records, in memory of their own. */
+  readonly pieces: readonly Uint8Array[];
+  readonly bytes: number;
   readonly messagesCount: number;
   readonly lastOffset: number;
 }
@@ -14,8 +15,7 @@ export interface PartitionCipher {
   /** 0, or the code that refuses every request: the key of the stream can't be had, so nothing is taken and nothing given. */
   readonly refusal: number;
   /**
-   * The batch to store, in memory of its own, for a checked batch of a producer; or the code that refuses it. Its batch
-   * checksum is left to the stamping, which computes it anyway.
+   * The batch to store, in memory of its own, for a checked batch of a producer; or the code that refuses it.
    */
   sealBatch(batch: Uint8Array): Uint8Array | number;
   /**

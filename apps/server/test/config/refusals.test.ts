@@ -1,8 +1,12 @@
+import { deriveKeyEncryptionKey, parseEncryptionKey } from "@iggy/protocol";
 import { describe, expect, it } from "vitest";
-import { CONFIG_LEAVES } from "../../src/config/index.js";
+import { serverKeyFingerprint } from "../../src/config/encryption-key.js";
+import { CONFIG_LEAVES, Secret } from "../../src/config/index.js";
 import { problemsOf, read } from "./read.js";
 
 const SERVER_KEY = Buffer.alloc(32, 7).toString("base64");
+const OTHER_KEY = Buffer.alloc(32, 8).toString("base64");
+const fingerprintOf = (key: string): string => serverKeyFingerprint(new Secret(key));
 
 describe("unknown keys", () => {
   it.each([
@@ -188,6 +192,23 @@ describe("values out of their range", () => {
       `encryption = { key = "${SERVER_KEY}", retired_kek_fingerprints = ["0123456789ABCDEF"] }`,
       "must each be 16 lower-case hex digits",
     ],
+    [
+      `encryption = { key = "${SERVER_KEY}", retired_kek_fingerprints = ["0123456789abcdef", "0123456789abcdef"] }`,
+      "none twice",
+    ],
+    [
+      `encryption = { key = "${SERVER_KEY}", retired_kek_fingerprints = ["${fingerprintOf(SERVER_KEY)}"] }`,
+      "must not name `encryption.key`",
+    ],
+    [
+      `encryption = { key = "${SERVER_KEY}", previous_keys = ["${OTHER_KEY}"], retired_kek_fingerprints = ["${fingerprintOf(OTHER_KEY)}"] }`,
+      "or one of `encryption.previous_keys`",
+    ],
+    [
+      `encryption = { key = "${SERVER_KEY}", previous_keys = ["${SERVER_KEY}", "${OTHER_KEY}", "${OTHER_KEY}"] }`,
+      "at most 2 elements",
+    ],
+    ["encryption.enabled = true", "is needed while encryption is enabled"],
     ['runtime.path = ""', "must be a directory below `path`"],
     ['runtime.path = "./"', "must be a directory below `path`"],
     ['runtime.path = "a/../.."', "must be a directory below `path`"],
@@ -286,10 +307,47 @@ describe("every problem at once", () => {
   });
 });
 
+describe("the keys of encryption", () => {
+  const key = `key = "${SERVER_KEY}"`;
+  it.each([
+    "enabled = true",
+    'key = "short"',
+    `key = "${SERVER_KEY.replace("=", "")}"`,
+    `key = " ${SERVER_KEY}"`,
+    `previous_keys = ["${SERVER_KEY}"]`,
+    `${key}\nprevious_keys = ["bad"]`,
+    `${key}\nprevious_keys = ["${SERVER_KEY}"]`,
+    'retired_kek_fingerprints = ["0123456789abcdef"]',
+    `${key}\nretired_kek_fingerprints = ["xyz"]`,
+    `${key}\nretired_kek_fingerprints = ["${fingerprintOf(SERVER_KEY)}"]`,
+  ])("are refused with error 70 and never shown: %s", (toml) => {
+    const problems = problemsOf({ toml: `[encryption]\n${toml}` });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain("error 70");
+    expect(problems[0]).not.toContain(SERVER_KEY.slice(0, 8));
+  });
+
+  it("may be there without encryption of every stream", () => {
+    const { config, notices, setKeys } = read({ toml: `[encryption]\n${key}\nprevious_keys = ["${OTHER_KEY}"]` });
+    expect(config.encryption.enabled).toBe(false);
+    expect(config.encryption.previousKeys.map((previous) => previous.reveal())).toEqual([OTHER_KEY]);
+    expect(JSON.stringify([config.encryption, notices, [...setKeys]])).not.toMatch(
+      new RegExp(`${SERVER_KEY}|${OTHER_KEY}`),
+    );
+  });
+
+  it("have the fingerprint under which streams name them", async () => {
+    for (const text of [SERVER_KEY, OTHER_KEY, "/rvT1xP4V8u1EAhk4xDdqzqM2UOPXyy9XYkl4uRShgE="]) {
+      const { fingerprint } = await deriveKeyEncryptionKey(parseEncryptionKey(text));
+      expect(fingerprintOf(text)).toBe(Buffer.from(fingerprint).toString("hex"));
+    }
+    expect(fingerprintOf("/rvT1xP4V8u1EAhk4xDdqzqM2UOPXyy9XYkl4uRShgE=")).toBe("39e4f0f95c3693c7");
+  });
+});
+
 describe("features this version lacks", () => {
   it.each([
     ["cluster.enabled = true", "cluster.enabled (config.toml): this version runs single nodes only"],
-    [`encryption = { enabled = true, key = "${SERVER_KEY}" }`, "encryption.enabled (config.toml): this version cannot"],
     [
       'external_auth = { enabled = true, url = "https://auth.example" }',
       "external_auth.enabled (config.toml): this version has no external authentication",

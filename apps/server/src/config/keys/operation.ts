@@ -98,20 +98,20 @@ export const logging = section({
   sysinfo_print_interval: duration("10 s", { min: "1 s", orZero: true }, "Period of the usage line; 0 is off."),
 });
 
-export const encryption = dormant(
-  section({
-    enabled: bool(false, "Encrypt every stream that is created without a key of its own."),
-    key: secretText("Server key: standard base64 of 32 bytes."),
-    previous_keys: secret(
-      key(listKind(secretKind, 2), "[]", "Earlier server keys that a rotation still reads with, at most two."),
-    ),
-    retired_kek_fingerprints: key(
-      listKind(textKind(), 256),
-      "[]",
-      "Fingerprints (16 hex digits) of keys whose wraps are to be dropped.",
-    ),
-  }),
-);
+export const encryption = section({
+  enabled: bool(false, "Generate a key for every stream that is created without one of its own."),
+  key: secretText(
+    "Server key that wraps the keys of streams: standard base64 of 32 bytes. Without one, streams are plain.",
+  ),
+  previous_keys: secret(
+    key(listKind(secretKind, 2), "[]", "Earlier server keys that a rotation still reads with, at most two."),
+  ),
+  retired_kek_fingerprints: key(
+    listKind(textKind(), 256),
+    "[]",
+    "Fingerprints (16 hex digits) of server keys that are to be forgotten, once every stream shows the current one.",
+  ),
+});
 
 export const externalAuth = dormant(
   section({

@@ -1,4 +1,4 @@
-import { isServerKey } from "../encryption-key.js";
+import { isServerKey, serverKeyFingerprint } from "../encryption-key.js";
 import type { ServerConfig } from "../keys.js";
 import type { Secret } from "../secret.js";
 import { rule, type Rule } from "./rule.js";
@@ -93,6 +93,15 @@ export const operationRules: readonly Rule[] = [
     ({ encryption: { retiredKekFingerprints } }) =>
       hasRepeats(retiredKekFingerprints) || !retiredKekFingerprints.every((text) => /^[0-9a-f]{16}$/.test(text)),
     "must each be 16 lower-case hex digits, none twice (error 70, invalid encryption key)",
+  ),
+  rule(
+    "encryption.retired_kek_fingerprints",
+    (config) => {
+      const retired = config.encryption.retiredKekFingerprints;
+      if (retired.length === 0) return false;
+      return serverKeys(config).some((key) => isServerKey(key) && retired.includes(serverKeyFingerprint(key)));
+    },
+    "must not name `encryption.key` or one of `encryption.previous_keys` (error 70, invalid encryption key)",
   ),
   rule(
     "external_auth.url",
