@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ensureBuilt, ensureInstalled, requireNode, root } from "./workspace.mjs";
+import { ensureAddon, ensureBuilt, ensureInstalled, requireNode, root } from "./workspace.mjs";
 
 /** Arguments after which the server prints something and ends. */
 const INFORMATIONAL = ["-h", "--help", "-V", "--version", "--list-config-env-vars"];
@@ -10,6 +10,7 @@ const STARTUP_WAIT_MILLIS = 60_000;
 
 requireNode();
 await ensureInstalled();
+await ensureAddon();
 await ensureBuilt();
 
 const args = process.argv.slice(2);

@@ -2,10 +2,11 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureBuilt, ensureInstalled, pnpm, requireNode, root, run } from "./workspace.mjs";
+import { ensureAddon, ensureBuilt, ensureInstalled, pnpm, requireNode, root, run } from "./workspace.mjs";
 
 requireNode();
 await ensureInstalled();
+await ensureAddon();
 await ensureBuilt();
 
 const reports = mkdtempSync(join(tmpdir(), "iggy-test-"));

@@ -50,6 +50,11 @@ export async function ensureBuilt() {
   stamp.write(digest);
 }
 
+/** Builds the native addon where that is possible. Without it everything runs, on libuv. */
+export function ensureAddon() {
+  return run(process.execPath, [join(root, "packages/uring/scripts/build.mjs")]);
+}
+
 /** Runs the pinned pnpm, which npm fetches when the machine has none. Resolves to its exit status. */
 export function pnpm(args) {
   const version = manifest.packageManager.split("+", 1)[0];

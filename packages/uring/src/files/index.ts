@@ -1,0 +1,3 @@
+export type { FallbackIo, Io, IoFile, IoLock, OpenMode } from "./storage-contract.js";
+export { UringFile } from "./uring-file.js";
+export { UringIo } from "./uring-io.js";
