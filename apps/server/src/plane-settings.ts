@@ -3,10 +3,8 @@ import type { ServerConfig } from "./config/index.js";
 import type { PartitionLimits } from "./partitions/index.js";
 import { SERVER_VERSION } from "./version.js";
 
-/** Recent batches that a partition keeps in memory for readers. */
-const RESIDENT_BYTES_MAX = 8 * 1024 * 1024;
-/** The same of all partitions together. */
-const RESIDENT_BYTES_TOTAL = 512 * 1024 * 1024;
+/** Recent batches that all partitions together keep in memory for readers. */
+const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 /** Largest page of metadata changes; a smaller frame limit lowers it. */
 const CHANGES_PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -40,5 +38,4 @@ export const partitionLimits = (config: ServerConfig): PartitionLimits => ({
   deferredPollMaxInflightBytes: config.sharding.deferredPollMaxInflightBytes,
   maxMessageSizeBytes: config.messageBus.maxMessageSizeBytes,
   residentBytesMax: RESIDENT_BYTES_MAX,
-  residentBytesTotal: RESIDENT_BYTES_TOTAL,
 });

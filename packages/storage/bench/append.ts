@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeBatch, Operation, stampBatch, storedChecksum, writePrepareHeader } from "@iggy/protocol";
-import { LibuvIo, openDataDirectory, openPartitionStore, type PartitionStore } from "../src/index.js";
+import { LibuvIo, openDataDirectory, openPartitionStore, type PartitionStore, StorageShard } from "../src/index.js";
 
 const directory = process.argv[2] ?? (await mkdtemp(join(tmpdir(), "iggy-bench-")));
 const seconds = Number(process.argv[3] ?? 3);
@@ -40,7 +40,7 @@ async function run(partitionId: number, durable: boolean): Promise<void> {
     persisted: durable,
     validateChecksums: true,
     journalBytesMax: 256 * 1024 * 1024,
-    residentBytesMax: 16 * 1024 * 1024,
+    shard: new StorageShard({ residentBytesMax: 16 * 1024 * 1024 }),
     offsetReservationLease: 65_536,
     onJournaled: (op) => {
       journaled = op;

@@ -1,4 +1,5 @@
 import type { PartitionId } from "./layout.js";
+import type { StorageShard } from "./shard/storage-shard.js";
 
 /**
  * Pooled memory, counted by its holders. Whoever keeps bytes of it past the call that brought them retains it, and
@@ -6,6 +7,8 @@ import type { PartitionId } from "./layout.js";
  * collector has none of this and is spoken of as `undefined`.
  */
 export interface Memory {
+  /** All of it, of which a holder may use a part only. */
+  readonly bytes: Uint8Array;
   retain(): void;
   release(): void;
 }
@@ -180,8 +183,8 @@ export interface PartitionOptions extends ReplicaIdentity, PartitionId {
   readonly validateChecksums: boolean;
   /** Bound of the journal's files together with all that waits to be written. */
   readonly journalBytesMax: number;
-  /** Bytes of recent batches kept in memory for readers. */
-  readonly residentBytesMax: number;
+  /** What this partition shares with the others of its shard. */
+  readonly shard: StorageShard;
   /** Offsets reserved ahead: after a loss of power none that was confirmed is given to another message. */
   readonly offsetReservationLease: number;
   /** Everything up to this op is written (and synced, as far as asked). */

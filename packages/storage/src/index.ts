@@ -17,3 +17,7 @@ export { partitionDirectory, type PartitionId } from "./layout.js";
 export { type OpenedMetadata, openMetadataStore } from "./metadata/open-metadata.js";
 export { type OpenedPartition, openPartitionStore } from "./partition/open-partition.js";
 export { removePartition, retirePartition, storedPartitions } from "./partition/partition-lifecycle.js";
+export type { Checksums } from "./shard/checksums.js";
+export { type StoreClock, systemClock } from "./shard/group-commit.js";
+export type { ResidentBudget } from "./shard/resident-budget.js";
+export { type ReadMemory, StorageShard, type StorageShardOptions } from "./shard/storage-shard.js";

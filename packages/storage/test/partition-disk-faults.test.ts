@@ -198,7 +198,7 @@ describe("files", () => {
       }
     }
     expect(idle).toBe(0);
-    expect(most).toBeLessThan(16);
+    expect(most).toBeLessThan(24);
     expect(open).toBeLessThanOrEqual(4);
     await partition.store.close();
     expect(open).toBe(0);

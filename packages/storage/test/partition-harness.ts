@@ -17,6 +17,8 @@ import {
   type PartitionStore,
   type ReadResult,
   type RecoveredPartition,
+  StorageShard,
+  type StorageShardOptions,
 } from "../src/index.js";
 
 export const DATA = "/data";
@@ -49,7 +51,8 @@ export async function memoryDisk(options: ConstructorParameters<typeof MemoryIo>
   return io;
 }
 
-export type Settings = Partial<Omit<PartitionOptions, "onJournaled" | "onRejected" | "onFailed" | "onWarning">>;
+export type Settings = Partial<Omit<PartitionOptions, "onJournaled" | "onRejected" | "onFailed" | "onWarning">> &
+  Partial<StorageShardOptions>;
 
 /** A partition in a group of one: what is journaled is committed, and its offsets and times are stamped here. */
 export class TestPartition {
@@ -83,7 +86,7 @@ export class TestPartition {
       persisted: false,
       validateChecksums: true,
       journalBytesMax: 256 * 1024 * 1024,
-      residentBytesMax: 8 * 1024 * 1024,
+      shard: new StorageShard({ residentBytesMax: 8 * 1024 * 1024, ...settings }),
       offsetReservationLease: 1000,
       ...settings,
       onJournaled: (op) => {

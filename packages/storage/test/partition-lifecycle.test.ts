@@ -6,6 +6,7 @@ import {
   PartitionFenced,
   removePartition,
   retirePartition,
+  StorageShard,
   storedPartitions,
 } from "../src/index.js";
 import { DATA, DIRECTORY, ID, JOURNAL, memoryDisk, TestPartition } from "./partition-harness.js";
@@ -272,7 +273,7 @@ describe("removal", () => {
       persisted: false,
       validateChecksums: true,
       journalBytesMax: 1_000_000,
-      residentBytesMax: 1000,
+      shard: new StorageShard({ residentBytesMax: 1000 }),
       offsetReservationLease: 10,
       onJournaled: () => undefined,
       onRejected: () => undefined,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Io, openPartitionStore, type PartitionStore } from "../src/index.js";
+import { type Io, openPartitionStore, type PartitionStore, StorageShard } from "../src/index.js";
 import { batchOf, DATA, filesOf, ID, memoryDisk, messagesOf, prepareHeader } from "./partition-harness.js";
 import { stampBatch } from "@iggy/protocol";
 
@@ -27,7 +27,7 @@ class Member {
       persisted: true,
       validateChecksums: true,
       journalBytesMax: 1_000_000,
-      residentBytesMax: 100_000,
+      shard: new StorageShard({ residentBytesMax: 100_000 }),
       offsetReservationLease: 100,
       ...settings,
       onJournaled: (op) => {

@@ -95,10 +95,8 @@ export interface PartitionLimits {
   readonly deferredPollMaxInflightBytes: number;
   /** Largest frame: sealed segments may overshoot by it. */
   readonly maxMessageSizeBytes: number;
-  /** Bytes of recent batches that a partition keeps in memory for readers at most. */
+  /** Bytes of recent batches that the partitions of a shard keep in memory for readers together. */
   readonly residentBytesMax: number;
-  /** The same of all partitions, as far as they were there when one was opened: each gets an even share. */
-  readonly residentBytesTotal: number;
   /** Offsets reserved ahead, so that a loss of power gives none twice. */
   readonly offsetReservationLease: number;
 }

@@ -1,4 +1,5 @@
 import { ParkingSlots } from "@iggy/engine";
+import { StorageShard } from "@iggy/storage";
 import { TaskSlots } from "../task-slots.js";
 import { DiskReadRoom } from "./disk-room.js";
 import type { PartitionEnvironment } from "./environment.js";
@@ -13,6 +14,8 @@ export class PartitionShard {
   readonly diskReads: DiskReadRoom;
   /** Opening, checkpoints, deletions. */
   readonly fileTasks: TaskSlots;
+  /** What the stores of the partitions share. */
+  readonly storage: StorageShard;
   /** The node is stopping: nothing new is taken and nothing waits. */
   isDraining = false;
 
@@ -23,5 +26,6 @@ export class PartitionShard {
     this.parking = new ParkingSlots(limits.deferredPollMaxPending, limits.deferredPollMaxPendingPerSession);
     this.diskReads = new DiskReadRoom(limits.pollCompletionCapacity, limits.deferredPollMaxInflightBytes);
     this.fileTasks = new TaskSlots(limits.partitionIoCapacity);
+    this.storage = new StorageShard({ residentBytesMax: limits.residentBytesMax });
   }
 }

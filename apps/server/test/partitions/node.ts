@@ -48,7 +48,6 @@ export const testLimits: PartitionLimits = {
   deferredPollMaxInflightBytes: 64 * 1024 * 1024,
   maxMessageSizeBytes: 1024,
   residentBytesMax: 1024 * 1024,
-  residentBytesTotal: 64 * 1024 * 1024,
   offsetReservationLease: 1000,
 };
 

@@ -2,6 +2,8 @@ import type { Io, IoFile } from "./io.js";
 import { isMissing } from "./os-error.js";
 
 const TEMPORARY_SUFFIX = ".tmp";
+/** More bytes would hold up the event loop for milliseconds, at the 26 to 60 µs that 250 KB take. */
+export const WRITE_NOW_BYTES_MAX = 8 * 1024 * 1024;
 const LEFTOVER_SUFFIXES = [TEMPORARY_SUFFIX, ".staging"];
 
 export function isLeftover(name: string): boolean {
@@ -29,6 +31,18 @@ export async function withFile<T>(
   } finally {
     await file.close();
   }
+}
+
+/** Writes at once where the file can do that and it does not take long, which is less work than waiting for it. */
+export async function writeSoon(file: IoFile, buffers: readonly Uint8Array[], position: number): Promise<void> {
+  if (file.writeNow === undefined || lengthOf(buffers) > WRITE_NOW_BYTES_MAX) await file.write(buffers, position);
+  else file.writeNow(buffers, position);
+}
+
+function lengthOf(buffers: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const { length } of buffers) bytes += length;
+  return bytes;
 }
 
 /** The bytes of a file, or undefined when it does not exist. A file above `bytesMax` is refused unread. */
@@ -80,4 +94,20 @@ export async function replaceFile(
 export async function makeDurableDirectory(io: Io, root: string, steps: readonly string[]): Promise<void> {
   await io.makeDirectory([root, ...steps].join("/"));
   await Promise.all(steps.map((_, depth) => io.syncDirectory([root, ...steps.slice(0, depth)].join("/"))));
+}
+
+/**
+ * Runs tasks, at most so many at a time. A task that fails keeps the rest from beginning; its error is thrown once
+ * everything that had begun is over.
+ */
+export async function runBounded(tasks: readonly (() => Promise<unknown>)[], most: number): Promise<void> {
+  const failures: unknown[] = [];
+  let next = 0;
+  const run = async (): Promise<void> => {
+    for (let task = tasks[next++]; task !== undefined && failures.length === 0; task = tasks[next++]) {
+      await task().catch((error: unknown) => failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(most, tasks.length) }, run));
+  if (failures.length > 0) throw failures[0];
 }

@@ -1,5 +1,7 @@
 import { xxh3_64Into } from "@iggy/protocol";
 import { getU64, setU64, viewOf } from "../bytes.js";
+import type { Staging } from "../shard/staging.js";
+import type { ChainEnd } from "./chain-end.js";
 
 /**
  * Entry of the prepare journal. A batch is named by its place in the segments; any other operation carries its body.
@@ -57,79 +59,74 @@ export function entryLength(bodyLength: number): number {
   return Math.ceil((ENTRY_HEAD_BYTES + bodyLength) / ALIGNMENT) * ALIGNMENT;
 }
 
-export interface EntryFields {
-  readonly op: number;
-  readonly syncedOp: number;
-  readonly header: Uint8Array;
-}
-
-/** Where a batch went, and its record, from whose header the rest is copied. */
-export interface BatchAt {
-  readonly segmentStart: number;
-  readonly position: number;
-  readonly record: Uint8Array;
-}
-
-/** Writes the entry of a batch at `at` of `into`, which is long enough. Returns its checksum. */
-export function writeBatchEntry(
-  into: Uint8Array,
-  view: DataView,
-  at: number,
-  fields: EntryFields,
-  previous: bigint,
-  batch: BatchAt,
-): bigint {
-  writeHead(into, view, at, fields, previous, ENTRY_HEAD_BYTES);
+/** Stages the entry of a batch, whose record begins at `position` of a segment, and moves the end of the chain to it. */
+export function stageBatchEntry(
+  staging: Staging,
+  chain: ChainEnd,
+  op: number,
+  syncedOp: number,
+  header: Uint8Array,
+  record: Uint8Array,
+  segmentStart: number,
+  position: number,
+): void {
+  const at = staging.reserve(ENTRY_HEAD_BYTES);
+  const { bytes, view } = staging;
+  stageHead(staging, at, chain, op, syncedOp, header, ENTRY_HEAD_BYTES);
   view.setUint8(at + 20, KIND_BATCH);
-  const { record } = batch;
   view.setUint32(at + 44, record.length, true);
-  setU64(view, at + 48, batch.segmentStart);
-  setU64(view, at + 56, batch.position);
+  setU64(view, at + 48, segmentStart);
+  setU64(view, at + 56, position);
   // Straight from the batch header: message count at 48, base offset at 8, checksum at 40.
-  into.set(record.subarray(48, 52), at + 40);
-  into.set(record.subarray(8, 16), at + 64);
-  into.set(record.subarray(40, 48), at + 72);
-  return seal(into, view, at, ENTRY_HEAD_BYTES);
+  for (let i = 0; i < 4; i++) bytes[at + 40 + i] = record[48 + i] ?? 0;
+  for (let i = 0; i < 8; i++) bytes[at + 64 + i] = record[8 + i] ?? 0;
+  for (let i = 0; i < 8; i++) bytes[at + 72 + i] = record[40 + i] ?? 0;
+  seal(staging, at, ENTRY_HEAD_BYTES, chain);
 }
 
-export function writeOperationEntry(
-  into: Uint8Array,
-  view: DataView,
-  at: number,
-  fields: EntryFields,
-  previous: bigint,
+/** Stages the entry of any other operation with its body. */
+export function stageOperationEntry(
+  staging: Staging,
+  chain: ChainEnd,
+  op: number,
+  syncedOp: number,
+  header: Uint8Array,
   body: Uint8Array,
-): bigint {
+): void {
   const length = entryLength(body.length);
-  writeHead(into, view, at, fields, previous, length);
+  const at = staging.reserve(length);
+  const { bytes, view } = staging;
+  stageHead(staging, at, chain, op, syncedOp, header, length);
   view.setUint8(at + 20, KIND_OPERATION);
   view.setUint32(at + 44, body.length, true);
-  into.set(body, at + ENTRY_HEAD_BYTES);
-  into.fill(0, at + ENTRY_HEAD_BYTES + body.length, at + length);
-  return seal(into, view, at, length);
+  bytes.set(body, at + ENTRY_HEAD_BYTES);
+  bytes.fill(0, at + ENTRY_HEAD_BYTES + body.length, at + length);
+  seal(staging, at, length, chain);
 }
 
-function writeHead(
-  into: Uint8Array,
-  view: DataView,
+function stageHead(
+  { bytes, view }: Staging,
   at: number,
-  fields: EntryFields,
-  previous: bigint,
+  chain: ChainEnd,
+  op: number,
+  syncedOp: number,
+  header: Uint8Array,
   length: number,
 ): void {
-  into.fill(0, at, at + HEADER_AT);
-  view.setBigUint64(at + 8, previous, true);
+  bytes.fill(0, at, at + HEADER_AT);
+  view.setInt32(at + 8, chain.low, true);
+  view.setInt32(at + 12, chain.high, true);
   view.setUint32(at + 16, length, true);
-  setU64(view, at + 24, fields.op);
-  setU64(view, at + 32, fields.syncedOp);
-  into.set(fields.header, at + HEADER_AT);
+  setU64(view, at + 24, op);
+  setU64(view, at + 32, syncedOp);
+  bytes.set(header, at + HEADER_AT);
 }
 
-function seal(into: Uint8Array, view: DataView, at: number, length: number): bigint {
-  xxh3_64Into(words, into, at + 8, length - 8);
-  view.setUint32(at, words[0] ?? 0, true);
-  view.setUint32(at + 4, words[1] ?? 0, true);
-  return view.getBigUint64(at, true);
+function seal({ bytes, view, checksums }: Staging, at: number, length: number, chain: ChainEnd): void {
+  checksums.hashInto(words, bytes, at + 8, length - 8);
+  chain.moveTo(words);
+  view.setInt32(at, chain.low, true);
+  view.setInt32(at + 4, chain.high, true);
 }
 
 /** The entry at `at`, or undefined when the bytes there are none. What follows from the chain is left to the caller. */

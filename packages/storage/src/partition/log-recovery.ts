@@ -171,7 +171,7 @@ export class LogRecovery {
       const scanner = new RecordScanner(file, options.partitionId, 0, size);
       for (let step = scanner.next(); step === "record" || step === "more"; step = scanner.next()) {
         if (step === "more") await scanner.fill();
-        else if (scanner.head.baseOffset === segment.nextOffset && isIntact(scanner.record)) {
+        else if (scanner.head.baseOffset === segment.nextOffset && isIntact(scanner.record, options.shard.checksums)) {
           segment.admit(placeOf(scanner.head), lastOp, false);
         } else break;
       }
@@ -242,7 +242,7 @@ export class LogRecovery {
     const segment = known ?? (await this.nextSegment(batch));
     if (segment === undefined || segment !== this.segments.at(-1) || position !== segment.sizeBytes) return undefined;
     const record = await this.window.bytes(segmentStart, position, bytes);
-    if (record === undefined || !isSame(record, batch) || !isIntact(record)) return undefined;
+    if (record === undefined || !isSame(record, batch) || !this.isIntact(record)) return undefined;
     const view = batchView.at(record);
     if (view.partitionId !== this.input.options.partitionId || view.baseOffset < segment.nextOffset) return undefined;
     const place = placeOf(view);
@@ -303,7 +303,7 @@ export class LogRecovery {
     for (const { batch } of entries) {
       if (batch === undefined) continue;
       const record = await this.window.bytes(batch.segmentStart, batch.position, batch.bytes);
-      if (record !== undefined && isSame(record, batch) && isIntact(record)) return true;
+      if (record !== undefined && isSame(record, batch) && this.isIntact(record)) return true;
     }
     return false;
   }
@@ -317,9 +317,13 @@ export class LogRecovery {
       const length = head === undefined ? 0 : batchView.at(head).batchLength;
       if (length < BATCH_HEADER_SIZE || position + length > size) continue;
       const record = await this.window.bytes(startOffset, position, length);
-      if (record !== undefined && isIntact(record)) return true;
+      if (record !== undefined && this.isIntact(record)) return true;
     }
     return false;
+  }
+
+  private isIntact(record: Uint8Array): boolean {
+    return isIntact(record, this.input.options.shard.checksums);
   }
 
   private pathOf(startOffset: number): string {

@@ -4,8 +4,8 @@ import type { OffsetKind, StoredOffset } from "../contracts.js";
 import { clearLeftovers, makeDurableDirectory, putFile, readFile } from "../io/files.js";
 import type { Io } from "../io/io.js";
 
-/** Offsets whose files are behind, above which a checkpoint should be taken: it has to sync them all. */
-export const DIRTY_OFFSETS_MAX = 1024;
+/** Files that are behind or not synced, above which a checkpoint should be taken: it has to sync them all. */
+export const DIRTY_FILES_MAX = 1024;
 
 const OFFSETS_DIRECTORY = "offsets";
 const ID = /^(0|[1-9]\d{0,15})$/;

@@ -19,6 +19,11 @@ export class OffsetReservation {
     this.facts = facts;
   }
 
+  /** Whether every offset below `nextOffset` is reserved already. */
+  covers(nextOffset: number): boolean {
+    return this.isFrontierDurable && nextOffset <= this.superblock.state.reservedOffset;
+  }
+
   /** Resolves when every offset below `nextOffset` is reserved. */
   async cover(nextOffset: number): Promise<void> {
     if (nextOffset > this.superblock.state.reservedOffset) await this.renewal;

@@ -2,6 +2,8 @@ import { IggyError } from "@iggy/protocol";
 import type { ReadRequest, ReadResult } from "../contracts.js";
 import { DamagedBatch, ReadFailed } from "../errors.js";
 import { asError } from "../io/os-error.js";
+import type { Checksums } from "../shard/checksums.js";
+import type { ReadMemory } from "../shard/storage-shard.js";
 import { CHUNK_BYTES, RecordScanner } from "./record-scanner.js";
 import type { ResidentTail } from "./resident-tail.js";
 import type { Segment } from "./segment.js";
@@ -22,7 +24,11 @@ export interface ReaderParts {
   readonly files: SegmentFiles;
   readonly indexes: SegmentIndexes;
   readonly partitionId: number;
-  readonly validateChecksums: boolean;
+  /** Undefined: stored checksums are trusted. */
+  readonly checksums: Checksums | undefined;
+  readonly memory: ReadMemory | undefined;
+  /** Runs before files are used. */
+  readonly onFilesUsed: () => void;
 }
 
 /** Reads of a partition: from the resident tail when it reaches back far enough, else from the files up to it. */
@@ -39,9 +45,69 @@ export class PartitionReader {
     const ceilingOffset = Math.min(request.ceilingOffset, log.nextOffset - 1);
     if (startOffset > ceilingOffset || request.count <= 0) return EMPTY_RESULT;
     const selection = new Selection({ ...request, startOffset, ceilingOffset });
-    if (startOffset < resident.firstOffset) return this.readFiles(selection);
-    resident.offerTo(selection);
+    if (startOffset < resident.firstOffset) {
+      this.parts.onFilesUsed();
+      if (!this.readNow(selection)) return this.readFiles(selection);
+    } else resident.offerTo(selection);
     return selection.result();
+  }
+
+  /**
+   * Reads as far as files are open, indexes loaded and bytes in the operating system's memory. False when the selection
+   * needs more than that: the slower way goes on where this one ended. It also meets, judges and reports whatever is
+   * wrong with the log.
+   */
+  private readNow(selection: Selection): boolean {
+    const { log, resident } = this.parts;
+    while (!selection.isFull) {
+      const wanted = selection.nextOffset;
+      if (wanted >= resident.firstOffset) {
+        resident.offerTo(selection);
+        return true;
+      }
+      const segment = log.locate(wanted);
+      if (segment === undefined || segment.startOffset > wanted) return false;
+      const outcome = this.readSegmentNow(segment, selection);
+      if (outcome !== "ended" || selection.nextOffset === wanted) return outcome === "stopped";
+    }
+    return true;
+  }
+
+  private readSegmentNow(segment: Segment, selection: Selection): "ended" | "stopped" | "incomplete" {
+    const { files, indexes, partitionId, memory, checksums } = this.parts;
+    const file = files.openedNow(segment.startOffset);
+    if (file?.readNow === undefined) return "incomplete";
+    const index = indexes.inMemory(segment);
+    const entry = index?.floorOfOffset(selection.nextOffset) ?? -1;
+    if (index === undefined || entry < 0) return "incomplete";
+    const chunkBytes = chunkFor(segment, selection);
+    const scanner = new RecordScanner(
+      file,
+      partitionId,
+      index.positionAt(entry),
+      segment.sizeBytes,
+      chunkBytes,
+      memory,
+    );
+    let nextOffset = index.offsetAt(entry);
+    try {
+      for (;;) {
+        const step = scanner.next();
+        if (step === "end") return "ended";
+        if (step === "more" && scanner.fillNow()) continue;
+        const { head, record } = scanner;
+        if (step !== "record" || head.baseOffset !== nextOffset) return "incomplete";
+        nextOffset += head.messageCount;
+        if (nextOffset <= selection.nextOffset) continue;
+        checkRecord(record, checksums, "", scanner.recordPosition);
+        if (!selection.offer(record, head.baseOffset, head.messageCount, scanner.memory)) return "stopped";
+      }
+    } catch {
+      // Met again, and reported, on the way that takes its time.
+      return "incomplete";
+    } finally {
+      scanner.close();
+    }
   }
 
   async offsetAt(timestampMicros: number, ceilingOffset: number): Promise<number | undefined> {
@@ -89,16 +155,17 @@ export class PartitionReader {
       segment,
       (index) => index.floorOfOffset(selection.nextOffset),
       chunkBytes,
-      ({ head, record, recordPosition }) => {
+      ({ head, record, recordPosition, memory }) => {
         const { baseOffset, messageCount } = head;
         if (baseOffset + messageCount <= selection.nextOffset) return true;
-        checkRecord(record, this.parts.validateChecksums, path, recordPosition);
-        return selection.offer(record, baseOffset, messageCount);
+        checkRecord(record, this.parts.checksums, path, recordPosition);
+        return selection.offer(record, baseOffset, messageCount, memory);
       },
     );
   }
 
   private async findTimestamp(timestampMicros: number): Promise<number | undefined> {
+    this.parts.onFilesUsed();
     let found: number | undefined;
     let outcome: Outcome = "removed";
     while (outcome === "removed") {
@@ -143,8 +210,13 @@ export class PartitionReader {
       files.use(segment.startOffset, async (file) => {
         const entry = entryOf(index);
         const position = entry < 0 ? 0 : index.positionAt(entry);
-        const scanner = new RecordScanner(file, this.parts.partitionId, position, segment.sizeBytes, chunkBytes);
-        return this.walkFrom(segment, scanner, entry < 0 ? segment.startOffset : index.offsetAt(entry), visit);
+        const { partitionId, memory } = this.parts;
+        const scanner = new RecordScanner(file, partitionId, position, segment.sizeBytes, chunkBytes, memory);
+        try {
+          return await this.walkFrom(segment, scanner, entry < 0 ? segment.startOffset : index.offsetAt(entry), visit);
+        } finally {
+          scanner.close();
+        }
       });
     let outcome = await attempt(await indexes.of(segment));
     if (outcome === "misled") outcome = await attempt(await indexes.rebuild(segment));

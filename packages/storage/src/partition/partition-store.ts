@@ -10,12 +10,14 @@ import type {
 } from "../contracts.js";
 import { WriteFailed } from "../errors.js";
 import type { Io } from "../io/io.js";
+import type { FileHolder } from "../shard/open-files.js";
 import type { Superblock, SuperblockState } from "../records/superblock.js";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint-file.js";
-import { DIRTY_OFFSETS_MAX, type OffsetFiles } from "./offset-files.js";
+import { DIRTY_FILES_MAX, type OffsetFiles } from "./offset-files.js";
 import { OffsetReservation } from "./offset-reservation.js";
 import { PartitionReader } from "./partition-reader.js";
-import { type LogMark, PartitionWriter, type WriterStart } from "./partition-writer.js";
+import type { LogMark } from "./log-mark.js";
+import { PartitionWriter, type WriterStart } from "./partition-writer.js";
 import type { PrepareJournal } from "./prepare-journal.js";
 import { ResidentTail } from "./resident-tail.js";
 import { SegmentFiles } from "./segment-files.js";
@@ -45,7 +47,8 @@ export interface StoreParts {
 }
 
 /** The parts of a partition's log behind the one interface. */
-export class FilePartitionStore implements PartitionStore {
+export class FilePartitionStore implements PartitionStore, FileHolder {
+  usedInSweep = 0;
   private readonly parts: StoreParts;
   private readonly resident: ResidentTail;
   private readonly files: SegmentFiles;
@@ -64,7 +67,8 @@ export class FilePartitionStore implements PartitionStore {
   constructor(parts: StoreParts) {
     const { io, directory, options, log, superblock } = parts;
     this.parts = parts;
-    this.resident = new ResidentTail(options.residentBytesMax);
+    const { shard } = options;
+    this.resident = new ResidentTail(shard.resident);
     this.files = new SegmentFiles(io, directory);
     this.indexes = new SegmentIndexes(io, log, this.files, options.partitionId, options.onWarning);
     this.reader = new PartitionReader({
@@ -73,16 +77,20 @@ export class FilePartitionStore implements PartitionStore {
       files: this.files,
       indexes: this.indexes,
       partitionId: options.partitionId,
-      validateChecksums: options.validateChecksums,
+      checksums: options.validateChecksums ? shard.checksums : undefined,
+      memory: shard.readMemory,
+      onFilesUsed: this.useFiles,
     });
     this.writer = new PartitionWriter(
       {
         directory,
+        shard,
         log,
         journal: parts.journal,
         resident: this.resident,
         reservation: new OffsetReservation(superblock, options.offsetReservationLease, () => this.facts()),
         debt: parts.debt,
+        onFilesUsed: this.useFiles,
         onJournaled: options.onJournaled,
         onRejected: options.onRejected,
         onFailed: options.onFailed,
@@ -118,7 +126,7 @@ export class FilePartitionStore implements PartitionStore {
       this.parts.journal.bytes * 2 >= this.parts.options.journalBytesMax ||
       (this.writer.journaledOp - this.checkpointOp) * 2 >= REPLAY_OPS_MAX ||
       this.replayBytes >= REPLAY_BYTES_DUE ||
-      this.parts.offsets.dirtyCount >= DIRTY_OFFSETS_MAX
+      this.parts.offsets.dirtyCount + this.parts.debt.filesCount >= DIRTY_FILES_MAX
     );
   }
 
@@ -136,6 +144,19 @@ export class FilePartitionStore implements PartitionStore {
     this.committedOp = Math.max(this.committedOp, op);
     this.writer.commit(this.committedOp);
   }
+
+  /** Closes what nobody uses now. */
+  closeFiles(): void {
+    void this.files.close();
+    if (!this.writer.isIdle) return;
+    const { log, journal } = this.parts;
+    // Closing forces nothing to the disk, so its failure loses nothing: the sync opens the file anew and meets it.
+    void this.writer.exclusive(() => Promise.allSettled([log.close(), journal.close()]));
+  }
+
+  private readonly useFiles = (): void => {
+    this.parts.options.shard.openFiles.use(this);
+  };
 
   read(request: ReadRequest): ReadResult | Promise<ReadResult> {
     return this.reader.read(request);
@@ -211,7 +232,7 @@ export class FilePartitionStore implements PartitionStore {
   }
 
   private async shutDown(): Promise<void> {
-    const { log, journal, superblock } = this.parts;
+    const { log, journal, superblock, options } = this.parts;
     try {
       if (!this.writer.hasFailed) {
         await this.settle();
@@ -220,6 +241,8 @@ export class FilePartitionStore implements PartitionStore {
       }
     } finally {
       this.writer.close();
+      this.resident.clear();
+      options.shard.openFiles.forget(this);
       await Promise.all([log.close(), journal.close(), this.files.close()]);
     }
   }

@@ -1,43 +1,32 @@
 import { BATCH_HEADER_SIZE, BatchView, PrepareHeader } from "@iggy/protocol";
 import type { JournalEntry } from "../contracts.js";
 import { StoreUnavailable, WriteFailed } from "../errors.js";
+import { WRITE_NOW_BYTES_MAX } from "../io/files.js";
+import type { IoFile } from "../io/io.js";
 import { asError, isOutOfSpace } from "../io/os-error.js";
+import { GroupCommit } from "../shard/group-commit.js";
+import type { StorageShard } from "../shard/storage-shard.js";
 import { OPERATION_BYTES_MAX } from "./journal-entry.js";
+import { LogMark } from "./log-mark.js";
+import { type BatchHead, LogOperation, PREPARE_HEADER_BYTES } from "./log-operation.js";
 import type { OffsetReservation } from "./offset-reservation.js";
-import type { JournalMark, PrepareJournal } from "./prepare-journal.js";
+import type { PrepareJournal } from "./prepare-journal.js";
 import { RECORD_BYTES_MAX } from "./record-scanner.js";
 import type { ResidentTail } from "./resident-tail.js";
-import type { SegmentFacts } from "./segment.js";
-import type { PlannedBatch, SegmentLog } from "./segment-log.js";
+import type { SegmentLog } from "./segment-log.js";
 import type { SyncDebt } from "./sync-debt.js";
-
-const PREPARE_HEADER_BYTES = 256;
-
-/** The ends of segments and journal right behind an operation. */
-export interface LogMark {
-  readonly op: number;
-  readonly segment: SegmentFacts;
-  readonly journal: JournalMark;
-  readonly nextOffset: number;
-  readonly timestampMicros: number;
-}
-
-interface Pending {
-  readonly entry: JournalEntry;
-  readonly durable: boolean;
-  /** Undefined for an operation that is no batch. */
-  readonly batch: PlannedBatch | undefined;
-  readonly timestampMicros: number;
-  journal: JournalMark | undefined;
-}
+import { UncommittedOperations } from "./uncommitted-operations.js";
 
 export interface WriterParts {
   readonly directory: string;
+  readonly shard: StorageShard;
   readonly log: SegmentLog;
   readonly journal: PrepareJournal;
   readonly resident: ResidentTail;
   readonly reservation: OffsetReservation;
   readonly debt: SyncDebt;
+  /** Runs before files are used. */
+  readonly onFilesUsed: () => void;
   readonly onJournaled: (op: number) => void;
   readonly onRejected: (fromOp: number, error: Error) => void;
   readonly onFailed: (error: Error) => void;
@@ -52,54 +41,71 @@ export interface WriterStart {
 
 const prepareHeader = new PrepareHeader();
 const batchView = new BatchView();
+const NO_BATCH: BatchHead = { baseOffset: 0, messagesCount: 0, timestampMicros: 0 };
 
 /**
  * The one writer of a partition. It takes everything that is queued, writes the batches to the segments, then the
  * entries to the journal, then syncs both when one of the operations asks for it, and reports the last one; meanwhile the
  * next group gathers. The journal comes second: an entry never names a batch that is not written.
+ *
+ * A group that only has to be written, to files that are open and take writes at once, is written and reported behind the
+ * turn that brought it, without a promise. Everything else takes its time, and what is queued meanwhile waits for it.
  */
 export class PartitionWriter {
   private readonly parts: WriterParts;
-  private queue: Pending[] = [];
+  private readonly groupCommit: GroupCommit;
+  private readonly operations: UncommittedOperations;
   private jobs: (() => Promise<void>)[] = [];
+  private isScheduled = false;
   private running = false;
   private failure: Error | undefined;
   private closed = false;
   private queuedOp: number;
   private queuedOffset: number;
   private queueBytes = 0;
-  private journaled: WriterStart;
+  /** Highest operation that was queued and asks for a sync. */
+  private durableOp = 0;
+  /** Last operation of the group that is being written, 0 when none is. */
+  private groupOp = 0;
+  private writtenOp: number;
+  private stableOp: number;
+  private writtenOffset: number;
+  private writtenMicros: number;
   /** A checkpoint's sync that took over a part of the debt. */
-  private elsewhere: Promise<void> = Promise.resolve();
-  private readonly marks: LogMark[];
+  private elsewhere: Promise<void> | undefined;
 
   constructor(parts: WriterParts, start: WriterStart) {
+    const { op, syncedOp, nextOffset, timestampMicros } = start;
+    const { log, journal, shard } = parts;
     this.parts = parts;
-    this.queuedOp = start.op;
-    this.queuedOffset = start.nextOffset;
-    this.journaled = start;
-    const { op, nextOffset, timestampMicros } = start;
-    this.marks = [
-      { op, segment: parts.log.active.facts(), journal: parts.journal.mark(), nextOffset, timestampMicros },
-    ];
+    this.groupCommit = new GroupCommit(shard.groupCommitDelayMicros, shard.clock);
+    this.queuedOp = op;
+    this.queuedOffset = nextOffset;
+    this.writtenOp = op;
+    this.stableOp = syncedOp;
+    this.writtenOffset = nextOffset;
+    this.writtenMicros = timestampMicros;
+    this.operations = new UncommittedOperations(
+      new LogMark(op, nextOffset, timestampMicros, log.active, journal.mark()),
+    );
   }
 
   /** Highest operation that is written. */
   get journaledOp(): number {
-    return this.journaled.op;
+    return this.writtenOp;
   }
 
   get syncedOp(): number {
-    return this.journaled.syncedOp;
+    return this.stableOp;
   }
 
   /** Offset of the next message behind what is written. */
   get nextOffset(): number {
-    return this.journaled.nextOffset;
+    return this.writtenOffset;
   }
 
   get timestampMicros(): number {
-    return this.journaled.timestampMicros;
+    return this.writtenMicros;
   }
 
   /** Highest operation that waits or is written. */
@@ -112,18 +118,27 @@ export class PartitionWriter {
     return this.queueBytes;
   }
 
+  /** Nothing waits and nothing is under way. */
+  get isIdle(): boolean {
+    return !this.running && !this.isScheduled;
+  }
+
   append(entry: JournalEntry, kind: "batch" | "operation", durable: boolean): void {
     this.checkUsable();
     if (entry.op !== this.queuedOp + 1) throw new RangeError(`op ${entry.op} does not follow op ${this.queuedOp}`);
     const bytesMax = kind === "batch" ? RECORD_BYTES_MAX : OPERATION_BYTES_MAX;
     if (entry.body.length > bytesMax) throw new RangeError(`op ${entry.op} has more than ${bytesMax} bytes`);
     if (entry.header.length !== PREPARE_HEADER_BYTES) throw new RangeError("a prepare header has 256 bytes");
-    const batch = kind === "batch" ? this.placeOf(entry) : undefined;
-    const timestampMicros = prepareHeader.at(entry.header).timestamp;
-    this.queue.push({ entry, durable, batch, timestampMicros, journal: undefined });
+    const batch = kind === "batch" ? this.headOf(entry) : NO_BATCH;
+    const operation = new LogOperation(entry, durable, prepareHeader.at(entry.header).timestamp, batch);
+    if (durable) {
+      this.groupCommit.arrived(this.durableOp <= this.writtenOp);
+      this.durableOp = entry.op;
+    }
+    this.operations.push(operation);
     this.queuedOp = entry.op;
-    if (batch !== undefined) this.queuedOffset = batch.baseOffset + batch.messagesCount;
-    this.queueBytes += bytesOf(entry);
+    if (operation.isBatch) this.queuedOffset = operation.baseOffset + operation.messagesCount;
+    this.queueBytes += operation.queuedBytes;
     this.start();
   }
 
@@ -150,7 +165,7 @@ export class PartitionWriter {
       await this.elsewhere;
       const { log, journal, debt } = this.parts;
       await debt.settle((path) => log.opened(path) ?? journal.opened(path));
-      this.journaled = { ...this.journaled, syncedOp: this.journaled.op };
+      this.stableOp = this.writtenOp;
     } catch (error) {
       throw this.fail(error);
     }
@@ -171,29 +186,32 @@ export class PartitionWriter {
     } catch (error) {
       throw this.fail(error);
     }
-    if (op > this.journaled.syncedOp) this.journaled = { ...this.journaled, syncedOp: op };
+    this.stableOp = Math.max(this.stableOp, op);
   }
 
   /** Forgets the way back below an op: it is committed. */
   commit(op: number): void {
-    let keep = 0;
-    while ((this.marks[keep + 1]?.op ?? Infinity) <= op) keep++;
-    if (keep > 0) this.marks.splice(0, keep);
+    this.operations.commit(op);
   }
 
   /** The state right behind an op that is not below the commit point. */
   markAt(op: number): LogMark | undefined {
-    return this.marks.find((mark) => mark.op === op);
+    return op > this.writtenOp ? undefined : this.operations.markAt(op);
   }
 
   /** Everything behind a mark was taken off the disk; what waits goes too. To be called from a job. */
   returnTo(mark: LogMark): void {
     const { op, nextOffset, timestampMicros } = mark;
     this.dropQueue();
-    this.journaled = { op, syncedOp: Math.min(this.journaled.syncedOp, op), nextOffset, timestampMicros };
+    // What they held is with the resident tail.
+    this.operations.dropAbove(op, () => undefined);
+    this.writtenOp = op;
+    this.stableOp = Math.min(this.stableOp, op);
+    this.writtenOffset = nextOffset;
+    this.writtenMicros = timestampMicros;
     this.queuedOp = op;
     this.queuedOffset = nextOffset;
-    this.marks.splice(this.marks.findIndex((other) => other.op === mark.op) + 1);
+    this.durableOp = Math.min(this.durableOp, op);
   }
 
   checkUsable(): void {
@@ -207,95 +225,135 @@ export class PartitionWriter {
 
   close(): void {
     this.closed = true;
+    this.dropQueue();
   }
 
-  private placeOf({ op, body }: JournalEntry): PlannedBatch {
+  /** The turn that queued something is over. */
+  endTurn(): void {
+    this.isScheduled = false;
+    if (this.running) return;
+    const outcome = this.jobs.length > 0 ? "later" : this.takeGroupNow();
+    if (outcome === "done") return;
+    this.running = true;
+    // A callback that throws is a fault of this program and ends the process.
+    void this.run(outcome === "later" ? undefined : outcome);
+  }
+
+  private headOf({ op, body }: JournalEntry): BatchHead {
     if (body.length < BATCH_HEADER_SIZE) throw new RangeError(`op ${op} is no batch`);
     const { baseOffset, batchLength, messageCount, baseTimestamp } = batchView.at(body);
     if (batchLength !== body.length || messageCount === 0) throw new RangeError(`the batch of op ${op} is not whole`);
     if (baseOffset < this.queuedOffset) {
       throw new RangeError(`the batch of op ${op} begins at offset ${baseOffset}, next is ${this.queuedOffset}`);
     }
-    return {
-      op,
-      record: body,
-      baseOffset,
-      messagesCount: messageCount,
-      timestampMicros: baseTimestamp,
-      bytes: body.length,
-      segmentStart: 0,
-      position: 0,
-      after: undefined,
-    };
+    return { baseOffset, messagesCount: messageCount, timestampMicros: baseTimestamp };
+  }
+
+  private get hasQueued(): boolean {
+    return this.queuedOp > this.writtenOp;
   }
 
   private start(): void {
-    if (this.running) return;
-    this.running = true;
-    // Begins behind the current turn, so that everything it appends is one group. A callback that throws is a fault of
-    // this program and ends the process.
-    void Promise.resolve().then(() => this.run());
+    if (this.running || this.isScheduled) return;
+    this.isScheduled = true;
+    this.parts.shard.turnEnd.schedule(this);
   }
 
-  private async run(): Promise<void> {
+  /** `fault`: a write at once failed, and what it left is to be taken away first. */
+  private async run(fault?: Error): Promise<void> {
+    if (fault !== undefined) this.refuse(await this.takeBack(fault));
     // In turns, so that neither jobs nor groups can hold the others up.
-    while (this.jobs.length > 0 || this.queue.length > 0) {
+    while (this.jobs.length > 0 || this.hasQueued) {
       await this.jobs.shift()?.();
-      if (this.queue.length > 0) await this.takeGroup();
+      if (!this.hasQueued) continue;
+      const outcome = this.takeGroupNow();
+      if (outcome === "later") await this.takeGroup();
+      else if (outcome !== "done") this.refuse(await this.takeBack(outcome));
     }
     this.running = false;
   }
 
-  private async takeGroup(): Promise<void> {
-    const group = this.queue;
-    this.queue = [];
-    const fault = await this.writeGroup(group);
-    if (fault === undefined) {
-      this.parts.onJournaled(this.journaled.op);
-      this.parts.reservation.renewAhead(this.journaled.nextOffset);
-    } else if (fault.outOfSpace) {
-      this.dropQueue();
-      this.queuedOp = this.journaled.op;
-      this.queuedOffset = this.journaled.nextOffset;
-      this.parts.onRejected(this.journaled.op + 1, fault);
-    } else {
-      this.fail(fault);
+  /** Writes what is queued, when that needs nothing but a write to files that take one at once. Or gives what failed. */
+  private takeGroupNow(): "done" | "later" | Error {
+    const { log, journal, reservation, shard } = this.parts;
+    const needsMore =
+      !this.hasQueued ||
+      this.durableOp > this.writtenOp ||
+      this.queueBytes > WRITE_NOW_BYTES_MAX ||
+      !journal.canWriteNow ||
+      (this.queuedOffset > this.writtenOffset && !reservation.covers(this.queuedOffset));
+    if (needsMore) return "later";
+    const group = this.operations.range(this.writtenOp, this.queuedOp);
+    const { records, staging } = shard;
+    try {
+      if (!log.planNow(group, records)) return "later";
+      this.parts.onFilesUsed();
+      log.writeNow(records);
+      journal.stage(group, this.stableOp, staging);
+      journal.writeNow(staging);
+      this.accept(group, staging.length);
+    } catch (error) {
+      return asError(error);
+    } finally {
+      records.length = 0;
+      staging.clear();
     }
+    this.report();
+    return "done";
   }
 
-  private async writeGroup(group: readonly Pending[]): Promise<WriteFailed | undefined> {
-    const { log, journal, reservation } = this.parts;
-    const batches = group.flatMap(({ batch }) => batch ?? []);
-    const last = batches.at(-1);
+  private async takeGroup(): Promise<void> {
+    const waitMicros = this.durableOp > this.writtenOp ? this.groupCommit.waitMicros : 0;
+    if (waitMicros > 0) await this.groupCommit.wait(waitMicros);
+    if (!this.hasQueued) return;
+    const group = this.operations.range(this.writtenOp, this.queuedOp);
+    this.groupOp = this.queuedOp;
+    const fault = await this.writeGroup(group, this.durableOp > this.writtenOp);
+    this.groupOp = 0;
+    if (fault === undefined) this.report();
+    else this.refuse(fault);
+  }
+
+  private report(): void {
+    this.parts.onJournaled(this.writtenOp);
+    this.parts.reservation.renewAhead(this.writtenOffset);
+  }
+
+  private refuse(fault: WriteFailed): void {
+    if (!fault.outOfSpace || this.hasFailed) {
+      this.fail(fault);
+      this.dropQueue();
+      return;
+    }
+    this.dropQueue();
+    this.parts.onRejected(this.writtenOp + 1, fault);
+  }
+
+  private async writeGroup(group: readonly LogOperation[], durable: boolean): Promise<WriteFailed | undefined> {
+    const { log, journal, reservation, shard, directory } = this.parts;
+    const last = group.findLast(({ isBatch }) => isBatch);
+    const staging = shard.stagingPool.take();
+    this.parts.onFilesUsed();
     try {
       if (last !== undefined) await reservation.cover(last.baseOffset + last.messagesCount);
       if (journal.needsRotation) await journal.rotate();
-      log.plan(batches);
+      log.plan(group);
       await log.writePlanned();
-      this.stage(group);
-      await journal.writeStaged();
+      journal.stage(group, this.stableOp, staging);
+      await journal.write(staging);
     } catch (error) {
+      shard.stagingPool.give(staging);
       return this.takeBack(asError(error));
     }
     try {
-      await this.accept(group);
-      if (group.some(({ durable }) => durable)) await this.sync();
+      const replaced = this.accept(group, staging.length);
+      shard.stagingPool.give(staging);
+      if (replaced.length > 0) await Promise.all(replaced.map((file) => file.close()));
+      if (durable) await this.sync();
     } catch (error) {
-      return new WriteFailed(this.parts.directory, false, asError(error));
+      return new WriteFailed(directory, false, asError(error));
     }
     return undefined;
-  }
-
-  private stage(group: readonly Pending[]): void {
-    const { journal } = this.parts;
-    const { syncedOp } = this.journaled;
-    for (const pending of group) {
-      const { op, header, body } = pending.entry;
-      pending.journal =
-        pending.batch === undefined
-          ? journal.stageOperation({ op, header, syncedOp }, body)
-          : journal.stageBatch({ op, header, syncedOp }, pending.batch);
-    }
   }
 
   /** A full disk is no damage: what was written of the group is taken away, and the next group goes to its place. */
@@ -312,32 +370,36 @@ export class PartitionWriter {
     return new WriteFailed(directory, true, error);
   }
 
-  private async accept(group: readonly Pending[]): Promise<void> {
+  /** What is written becomes a part of the log, all at once. Returns files that are to be closed. */
+  private accept(group: readonly LogOperation[], stagedBytes: number): readonly IoFile[] {
     const { log, journal, resident } = this.parts;
-    let segment = log.active.facts();
-    journal.accept();
-    await log.accept();
-    let { nextOffset, timestampMicros } = this.journaled;
-    for (const pending of group) {
-      const { batch, entry } = pending;
-      this.queueBytes -= bytesOf(entry);
-      timestampMicros = Math.max(timestampMicros, pending.timestampMicros);
-      if (batch !== undefined) {
-        resident.push(batch.record, batch.baseOffset, batch.messagesCount, batch.timestampMicros);
-        nextOffset = batch.baseOffset + batch.messagesCount;
-        segment = batch.after ?? segment;
-      }
-      if (pending.journal !== undefined) {
-        this.marks.push({ op: entry.op, segment, journal: pending.journal, nextOffset, timestampMicros });
-      }
+    const last = group.at(-1);
+    if (last === undefined) return [];
+    journal.accept(stagedBytes, last.op);
+    const replaced = log.accept(group);
+    for (const operation of group) {
+      const { body, isBatch, baseOffset, messagesCount, timestampMicros, preparedMicros } = operation;
+      this.queueBytes -= operation.queuedBytes;
+      if (preparedMicros > this.writtenMicros) this.writtenMicros = preparedMicros;
+      if (isBatch) {
+        resident.push(body, operation.handOver(), baseOffset, messagesCount, timestampMicros);
+        this.writtenOffset = baseOffset + messagesCount;
+      } else operation.release();
     }
-    const op = group.at(-1)?.entry.op ?? this.journaled.op;
-    this.journaled = { op, syncedOp: this.journaled.syncedOp, nextOffset, timestampMicros };
+    this.writtenOp = last.op;
+    return replaced;
   }
 
+  /** Drops what waits, but for the group that is being written. */
   private dropQueue(): void {
-    this.queue = [];
-    this.queueBytes = 0;
+    const kept = Math.max(this.writtenOp, this.groupOp);
+    this.operations.dropAbove(kept, (operation) => {
+      this.queueBytes -= operation.queuedBytes;
+      operation.release();
+    });
+    this.queuedOp = kept;
+    this.queuedOffset = this.writtenOffset;
+    this.durableOp = Math.min(this.durableOp, kept);
   }
 
   /** Ends the writer: it takes nothing more, and what waits is dropped. */
@@ -349,8 +411,4 @@ export class PartitionWriter {
     }
     return this.failure;
   }
-}
-
-function bytesOf(entry: JournalEntry): number {
-  return entry.header.length + entry.body.length;
 }

@@ -1,25 +1,15 @@
-import { viewOf } from "../bytes.js";
+import { writeSoon } from "../io/files.js";
 import type { Io, IoFile } from "../io/io.js";
 import { JOURNAL_SUFFIX, numbered } from "../layout.js";
-import {
-  type BatchAt,
-  ENTRY_HEAD_BYTES,
-  type EntryFields,
-  entryLength,
-  writeBatchEntry,
-  writeOperationEntry,
-} from "./journal-entry.js";
+import type { Staging } from "../shard/staging.js";
+import { ChainEnd } from "./chain-end.js";
+import { stageBatchEntry, stageOperationEntry } from "./journal-entry.js";
 import { encodeJournalHeader, JOURNAL_HEADER_BYTES } from "./journal-file.js";
+import type { LogOperation } from "./log-operation.js";
 import type { SyncDebt } from "./sync-debt.js";
 
 /** A file that has grown to this is followed by the next one, so that a checkpoint can drop what it covers. */
 const FILE_BYTES = 16 * 1024 * 1024;
-
-const STAGING_BYTES_MIN = 4096;
-/** A larger staging buffer, which one large group needed, is given back. */
-const STAGING_BYTES_KEPT = 256 * 1024;
-/** Idle partitions are many; they hold no staging buffer. */
-const NOTHING = new Uint8Array(0);
 
 export interface JournalFileState {
   readonly firstOp: number;
@@ -52,13 +42,12 @@ export class PrepareJournal {
   private readonly logView: number;
   private readonly debt: SyncDebt;
   private readonly files: JournalFileState[];
-  private chain: bigint;
+  private readonly chain: ChainEnd;
+  private readonly stagedChain: ChainEnd;
+  private sizeBytes: number;
   private file: IoFile | undefined;
-  private staging: Uint8Array = NOTHING;
-  private stagingView = viewOf(NOTHING);
-  private staged = 0;
-  private stagedChain: bigint;
-  private stagedOps = 0;
+  /** Path of the open file. */
+  private path = "";
 
   constructor(
     io: Io,
@@ -72,14 +61,15 @@ export class PrepareJournal {
     this.incarnation = identity.incarnation;
     this.logView = identity.logView;
     this.files = state.files;
-    this.chain = state.chain;
-    this.stagedChain = state.chain;
+    this.sizeBytes = state.files.reduce((sum, file) => sum + file.sizeBytes, 0);
+    this.chain = ChainEnd.of(state.chain);
+    this.stagedChain = ChainEnd.of(state.chain);
     this.debt = debt;
   }
 
   /** Bytes of all files. */
   get bytes(): number {
-    return this.files.reduce((sum, file) => sum + file.sizeBytes, 0);
+    return this.sizeBytes;
   }
 
   get lastOp(): number {
@@ -88,38 +78,51 @@ export class PrepareJournal {
 
   /** The handle behind a path, when it is open. */
   opened(path: string): IoFile | undefined {
-    return path === this.pathOf(this.newest) ? this.file : undefined;
+    return path === this.path ? this.file : undefined;
   }
 
-  /** Returns the end of the journal as it will be behind the entry. */
-  stageBatch(fields: EntryFields, batch: BatchAt): JournalMark {
-    const at = this.reserve(ENTRY_HEAD_BYTES);
-    this.stagedChain = writeBatchEntry(this.staging, this.stagingView, at, fields, this.stagedChain, batch);
-    return this.stagedMark(fields.op);
+  /** Puts the entries of operations together, which follow the last accepted one. `syncedOp` is known to be synced. */
+  stage(operations: readonly LogOperation[], syncedOp: number, staging: Staging): void {
+    const { firstOp, sizeBytes } = this.newest;
+    const chain = this.stagedChain;
+    chain.copy(this.chain);
+    for (const operation of operations) {
+      const { op, header, body, segmentStart, position } = operation;
+      if (operation.isBatch) stageBatchEntry(staging, chain, op, syncedOp, header, body, segmentStart, position);
+      else stageOperationEntry(staging, chain, op, syncedOp, header, body);
+      operation.journalFile = firstOp;
+      operation.journalEnd = sizeBytes + staging.length;
+      operation.chainLow = chain.low;
+      operation.chainHigh = chain.high;
+    }
   }
 
-  stageOperation(fields: EntryFields, body: Uint8Array): JournalMark {
-    const at = this.reserve(entryLength(body.length));
-    this.stagedChain = writeOperationEntry(this.staging, this.stagingView, at, fields, this.stagedChain, body);
-    return this.stagedMark(fields.op);
-  }
-
-  async writeStaged(): Promise<void> {
+  async write(staging: Staging): Promise<void> {
     const file = await this.openNewest();
-    this.debt.addFile(this.pathOf(this.newest));
-    await file.write([this.staging.subarray(0, this.staged)], this.newest.sizeBytes);
+    this.debt.addFile(this.path);
+    await writeSoon(file, [staging.written], this.newest.sizeBytes);
   }
 
-  accept(): void {
-    this.newest.sizeBytes += this.staged;
-    this.newest.lastOp += this.stagedOps;
-    this.chain = this.stagedChain;
-    this.clearStaging();
+  get canWriteNow(): boolean {
+    return this.file?.writeNow !== undefined && !this.needsRotation;
   }
 
-  /** Takes the staged entries away again, from the disk too, so that a crash can't bring them back. */
+  writeNow(staging: Staging): void {
+    this.debt.addFile(this.path);
+    this.file?.writeNow?.([staging.written], this.newest.sizeBytes);
+  }
+
+  /** What was staged and written becomes a part of the journal. */
+  accept(stagedBytes: number, lastOp: number): void {
+    const { newest } = this;
+    newest.sizeBytes += stagedBytes;
+    newest.lastOp = lastOp;
+    this.sizeBytes += stagedBytes;
+    this.chain.copy(this.stagedChain);
+  }
+
+  /** Takes what is not accepted away again, from the disk too, so that a crash can't bring it back. */
   async rollBack(): Promise<void> {
-    this.clearStaging();
     const file = await this.openNewest();
     await file.truncate(this.newest.sizeBytes);
     await file.sync();
@@ -138,7 +141,10 @@ export class PrepareJournal {
     const file = await this.io.open(path, "write");
     try {
       await file.truncate(0);
-      await file.write([encodeJournalHeader({ ...this.identity, firstOp: state.firstOp, previous: this.chain })], 0);
+      await file.write(
+        [encodeJournalHeader({ ...this.identity, firstOp: state.firstOp, previous: this.chain.checksum })],
+        0,
+      );
     } catch (error) {
       await file.close();
       await this.io.remove(path);
@@ -148,7 +154,9 @@ export class PrepareJournal {
     this.debt.addDirectory(this.directory);
     await this.file?.close();
     this.file = file;
+    this.path = path;
     this.files.push(state);
+    this.sizeBytes += state.sizeBytes;
   }
 
   /** Removes the files that hold nothing above `op`, but for the newest. */
@@ -156,6 +164,7 @@ export class PrepareJournal {
     for (let oldest = this.files[0]; oldest !== undefined && this.files.length > 1; oldest = this.files[0]) {
       if (oldest.lastOp > op) break;
       this.files.shift();
+      this.sizeBytes -= oldest.sizeBytes;
       const path = this.pathOf(oldest);
       this.debt.forgive(path);
       await this.io.remove(path);
@@ -164,31 +173,36 @@ export class PrepareJournal {
 
   mark(): JournalMark {
     const { firstOp, sizeBytes, lastOp } = this.newest;
-    return { firstOp, sizeBytes, lastOp, chain: this.chain };
+    return { firstOp, sizeBytes, lastOp, chain: this.chain.checksum };
   }
 
   /** Cuts everything behind a mark off, durably. */
   async truncateTo(mark: JournalMark): Promise<void> {
     await this.close();
-    while (this.newest.firstOp > mark.firstOp) {
+    // A checkpoint may have dropped the file that ended right there: then the next one begins there.
+    const isDropped = mark.firstOp < (this.files[0]?.firstOp ?? 0);
+    const firstOp = isDropped ? mark.lastOp + 1 : mark.firstOp;
+    while (this.newest.firstOp > firstOp) {
       const dropped = this.files.pop();
       if (dropped === undefined) break;
       this.debt.forgive(this.pathOf(dropped));
       await this.io.remove(this.pathOf(dropped));
     }
     const file = await this.openNewest();
-    await file.truncate(mark.sizeBytes);
+    const sizeBytes = isDropped ? JOURNAL_HEADER_BYTES : mark.sizeBytes;
+    await file.truncate(sizeBytes);
     await file.sync();
     await this.io.syncDirectory(this.directory);
-    this.newest.sizeBytes = mark.sizeBytes;
+    this.newest.sizeBytes = sizeBytes;
     this.newest.lastOp = mark.lastOp;
-    this.chain = mark.chain;
-    this.clearStaging();
+    this.sizeBytes = this.files.reduce((sum, { sizeBytes: bytes }) => sum + bytes, 0);
+    this.chain.copy(ChainEnd.of(mark.chain));
   }
 
   async close(): Promise<void> {
     const file = this.file;
     this.file = undefined;
+    this.path = "";
     await file?.close();
   }
 
@@ -207,35 +221,10 @@ export class PrepareJournal {
   }
 
   private async openNewest(): Promise<IoFile> {
-    return (this.file ??= await this.io.open(this.pathOf(this.newest), "write"));
-  }
-
-  private stagedMark(lastOp: number): JournalMark {
-    const { firstOp, sizeBytes } = this.newest;
-    return { firstOp, sizeBytes: sizeBytes + this.staged, lastOp, chain: this.stagedChain };
-  }
-
-  private reserve(bytes: number): number {
-    const at = this.staged;
-    this.staged += bytes;
-    this.stagedOps++;
-    if (this.staged > this.staging.length) {
-      const larger = new Uint8Array(Math.max(this.staged, this.staging.length * 2, STAGING_BYTES_MIN));
-      larger.set(this.staging.subarray(0, at));
-      this.useStaging(larger);
-    }
-    return at;
-  }
-
-  private clearStaging(): void {
-    this.staged = 0;
-    this.stagedOps = 0;
-    this.stagedChain = this.chain;
-    if (this.staging.length > STAGING_BYTES_KEPT) this.useStaging(NOTHING);
-  }
-
-  private useStaging(bytes: Uint8Array): void {
-    this.staging = bytes;
-    this.stagingView = viewOf(bytes);
+    if (this.file !== undefined) return this.file;
+    const path = this.pathOf(this.newest);
+    this.file = await this.io.open(path, "write");
+    this.path = path;
+    return this.file;
   }
 }

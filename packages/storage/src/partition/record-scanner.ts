@@ -1,5 +1,7 @@
 import { BATCH_HEADER_SIZE, BatchView } from "@iggy/protocol";
+import type { Memory } from "../contracts.js";
 import type { IoFile } from "../io/io.js";
+import type { ReadMemory } from "../shard/storage-shard.js";
 
 /** A longer record is no record: the widest frame that any admission accepts. */
 export const RECORD_BYTES_MAX = 268_435_456;
@@ -14,7 +16,8 @@ export type Step = "record" | "more" | "end" | "cut" | "implausible";
 
 /**
  * Walks the records of a segment from a record's start, chunk by chunk. Asking is synchronous, so that small records
- * cost no promise each. Records are views of the chunks, which are never reused.
+ * cost no promise each. Records are views of the chunks. A chunk of pooled memory is given back when the next one is read,
+ * and by `close`: whoever keeps a record retains `memory`. Other chunks are never reused.
  */
 export class RecordScanner {
   /** Header of the record. */
@@ -26,18 +29,33 @@ export class RecordScanner {
   private readonly file: IoFile;
   private readonly partitionId: number;
   private readonly chunkBytes: number;
+  private readonly pool: ReadMemory | undefined;
+  private held: Memory | undefined;
   private end: number;
   private position: number;
   private chunk: Uint8Array = EMPTY;
   private chunkStart = 0;
   private needed = BATCH_HEADER_SIZE;
 
-  constructor(file: IoFile, partitionId: number, position: number, end: number, chunkBytes = CHUNK_BYTES) {
+  constructor(
+    file: IoFile,
+    partitionId: number,
+    position: number,
+    end: number,
+    chunkBytes = CHUNK_BYTES,
+    pool?: ReadMemory,
+  ) {
     this.file = file;
     this.partitionId = partitionId;
     this.position = position;
     this.end = end;
     this.chunkBytes = chunkBytes;
+    this.pool = pool;
+  }
+
+  /** What the record lies in, when that is pooled. */
+  get memory(): Memory | undefined {
+    return this.held;
   }
 
   /** Where the next record starts, or would. */
@@ -65,10 +83,37 @@ export class RecordScanner {
 
   /** Reads what the last step missed. A file that is shorter than the range ends the range there. */
   async fill(): Promise<void> {
-    const size = Math.min(Math.max(this.needed, this.chunkBytes), this.end - this.position);
-    const chunk = Buffer.allocUnsafeSlow(size);
+    const chunk = this.room();
     const count = await this.file.read(chunk, this.position);
-    if (count < size) this.end = this.position + count;
+    if (count < chunk.length) this.end = this.position + count;
+    this.use(chunk, count);
+  }
+
+  /** The same at once; false when that is not possible now. */
+  fillNow(): boolean {
+    if (this.file.readNow === undefined) return false;
+    const chunk = this.room();
+    const count = this.file.readNow(chunk, this.position);
+    // What it gives is a part of what there is; where the file really ends is for `fill` to find out.
+    if (count === undefined || count < Math.min(this.needed, chunk.length)) return false;
+    this.use(chunk, count);
+    return true;
+  }
+
+  close(): void {
+    this.chunk = EMPTY;
+    this.held?.release();
+    this.held = undefined;
+  }
+
+  private room(): Uint8Array {
+    this.close();
+    const size = Math.min(Math.max(this.needed, this.chunkBytes), this.end - this.position);
+    this.held = this.pool?.allocate(size);
+    return this.held === undefined ? Buffer.allocUnsafeSlow(size) : this.held.bytes.subarray(0, size);
+  }
+
+  private use(chunk: Uint8Array, count: number): void {
     this.chunk = chunk.subarray(0, count);
     this.chunkStart = this.position;
   }

@@ -6,6 +6,8 @@ const OPEN_MAX = 2;
 
 interface OpenFile {
   readonly file: Promise<IoFile>;
+  /** The file, once it is open. */
+  opened: IoFile | undefined;
   users: number;
   /** Removed from the log: closes when the last user is done. */
   forgotten: boolean;
@@ -25,6 +27,11 @@ export class SegmentFiles {
 
   pathOf(startOffset: number): string {
     return `${this.directory}/${numbered(startOffset, LOG_SUFFIX)}`;
+  }
+
+  /** The file of a segment for a use that ends before anything else happens; undefined when it is not open. */
+  openedNow(startOffset: number): IoFile | undefined {
+    return this.open.get(startOffset)?.opened;
   }
 
   async use<T>(startOffset: number, reader: (file: IoFile) => Promise<T>): Promise<T> {
@@ -49,6 +56,7 @@ export class SegmentFiles {
     if (entry.users === 0) void closeQuietly(entry);
   }
 
+  /** Closes what nobody uses; the rest closes with its last user. Later users open files anew. */
   async close(): Promise<void> {
     const entries = [...this.open.values()];
     this.open.clear();
@@ -57,14 +65,21 @@ export class SegmentFiles {
   }
 
   private acquire(startOffset: number): OpenFile {
-    const entry = this.open.get(startOffset) ?? {
-      file: this.io.open(this.pathOf(startOffset), "read"),
-      users: 0,
-      forgotten: false,
-    };
+    const entry = this.open.get(startOffset) ?? this.begin(startOffset);
     entry.users++;
     this.open.delete(startOffset);
     this.open.set(startOffset, entry);
+    return entry;
+  }
+
+  private begin(startOffset: number): OpenFile {
+    const file = this.io.open(this.pathOf(startOffset), "read");
+    const entry: OpenFile = { file, opened: undefined, users: 0, forgotten: false };
+    // A failure is met by whoever waits for the file.
+    file.then(
+      (opened) => (entry.opened = opened),
+      () => undefined,
+    );
     return entry;
   }
 

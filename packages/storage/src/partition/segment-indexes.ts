@@ -27,6 +27,11 @@ export class SegmentIndexes {
     this.onWarning = onWarning;
   }
 
+  /** The index, when it is in memory. */
+  inMemory(segment: Segment): SparseIndex | undefined {
+    return segment.index ?? this.cached.get(segment.startOffset);
+  }
+
   async of(segment: Segment): Promise<SparseIndex> {
     if (segment.index !== undefined) return segment.index;
     const cached = this.cached.get(segment.startOffset) ?? (await this.load(segment));

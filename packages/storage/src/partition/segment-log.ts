@@ -1,9 +1,11 @@
 import type { PartitionCounters, SealedSegment } from "../contracts.js";
+import { writeSoon } from "../io/files.js";
 import type { Io, IoFile } from "../io/io.js";
 import { asError } from "../io/os-error.js";
 import { INDEX_SUFFIX, LOG_SUFFIX, numbered } from "../layout.js";
 import { saveIndex } from "./index-file.js";
-import { type BatchPlace, Segment, type SegmentFacts } from "./segment.js";
+import type { LogOperation } from "./log-operation.js";
+import { Segment, type SegmentFacts } from "./segment.js";
 import { SparseIndex } from "./sparse-index.js";
 import type { SyncDebt } from "./sync-debt.js";
 
@@ -13,15 +15,8 @@ export interface SegmentLogOptions {
   readonly onWarning: (message: string) => void;
 }
 
-/** A batch on its way to the log; the plan fills in where it goes. */
-export interface PlannedBatch extends BatchPlace {
-  readonly op: number;
-  readonly record: Uint8Array;
-  segmentStart: number;
-  position: number;
-  /** Its segment right behind it, once it is accepted. */
-  after: SegmentFacts | undefined;
-}
+// Shared, and never changed: most groups plan nothing that lasts.
+const NO_RUNS: Run[] = [];
 
 /** Batches that go to one segment, back to back from `position` on. */
 interface Run {
@@ -29,7 +24,7 @@ interface Run {
   /** Undefined for the active segment, which is open already or opened on demand. */
   readonly created: boolean;
   readonly position: number;
-  readonly batches: PlannedBatch[];
+  readonly batches: LogOperation[];
   file?: IoFile;
 }
 
@@ -41,9 +36,13 @@ export class SegmentLog {
   private readonly options: SegmentLogOptions;
   private readonly debt: SyncDebt;
   private file: IoFile | undefined;
+  /** Path of the open file. */
+  private path = "";
   private sizeBytes = 0;
   private messagesCount = 0;
-  private runs: Run[] = [];
+  private runs: Run[] = NO_RUNS;
+  /** The active segment was written at once, and what was written is not accepted yet. */
+  private isActiveTouched = false;
   private reserveWarned = false;
   /** The next batch is the first since the partition was opened: it gets an index entry. */
   private untouched = true;
@@ -101,7 +100,7 @@ export class SegmentLog {
   }
 
   opened(path: string): IoFile | undefined {
-    return path === this.pathOf(this.active) ? this.file : undefined;
+    return path === this.path ? this.file : undefined;
   }
 
   /** The segment with an offset, else the first one behind it. */
@@ -126,12 +125,13 @@ export class SegmentLog {
    * Decides where batches go, in order. Only appended bytes decide about a new segment, never how batches are grouped,
    * so that all replicas seal at the same offsets; a gap in the offsets begins one too.
    */
-  plan(batches: readonly PlannedBatch[]): void {
+  plan(group: readonly LogOperation[]): void {
     this.runs = [];
     let run: Run = { segment: this.active, created: false, position: this.active.sizeBytes, batches: [] };
     let end = run.position;
     let nextOffset = this.active.nextOffset;
-    for (const batch of batches) {
+    for (const batch of group) {
+      if (!batch.isBatch) continue;
       if (end >= this.options.segmentSizeBytes || batch.baseOffset !== nextOffset) {
         if (run.batches.length > 0) this.runs.push(run);
         run = { segment: newSegment(batch.baseOffset), created: true, position: 0, batches: [] };
@@ -149,40 +149,69 @@ export class SegmentLog {
   async writePlanned(): Promise<void> {
     for (const run of this.runs) {
       run.file = run.created ? await this.create(run.segment) : await this.openActive();
-      const path = this.pathOf(run.segment);
-      this.debt.addFile(path);
-      await run.file.write(
-        run.batches.map((batch) => batch.record),
+      this.debt.addFile(run.created ? this.pathOf(run.segment) : this.path);
+      await writeSoon(
+        run.file,
+        run.batches.map((batch) => batch.body),
         run.position,
       );
     }
   }
 
-  /** The written batches become part of the log. */
-  async accept(): Promise<void> {
+  /**
+   * Plans a group whose batches all go to the active segment, which is open and takes writes at once, and gathers their
+   * records. False when it takes more than that; nothing is planned then.
+   */
+  planNow(group: readonly LogOperation[], records: Uint8Array[]): boolean {
+    const { startOffset } = this.active;
+    let { nextOffset, sizeBytes: end } = this.active;
+    for (const batch of group) {
+      if (!batch.isBatch) continue;
+      if (end >= this.options.segmentSizeBytes || batch.baseOffset !== nextOffset) return false;
+      batch.segmentStart = startOffset;
+      batch.position = end;
+      records.push(batch.body);
+      end += batch.bytes;
+      nextOffset = batch.baseOffset + batch.messagesCount;
+    }
+    return records.length === 0 || this.file?.writeNow !== undefined;
+  }
+
+  writeNow(records: readonly Uint8Array[]): void {
+    if (records.length === 0) return;
+    this.debt.addFile(this.path);
+    this.isActiveTouched = true;
+    this.file?.writeNow?.(records, this.active.sizeBytes);
+  }
+
+  /** The written operations become a part of the log. Returns files that are not written any more, for closing. */
+  accept(group: readonly LogOperation[]): readonly IoFile[] {
     const replaced: IoFile[] = [];
-    for (const run of this.runs) {
-      if (run.created) {
+    for (const batch of group) {
+      if (!batch.isBatch) continue;
+      if (batch.segmentStart !== this.active.startOffset) {
+        const run = this.runs.find(({ segment }) => segment.startOffset === batch.segmentStart);
+        if (run?.file === undefined) throw new RangeError("a batch is accepted that was not planned");
         if (this.file !== undefined) replaced.push(this.file);
         this.segments.push(run.segment);
-        this.file = run.file;
+        this.use(run.file);
       }
-      for (const batch of run.batches) {
-        run.segment.admit(batch, batch.op, this.untouched);
-        batch.after = run.segment.facts();
-        this.untouched = false;
-        this.sizeBytes += batch.bytes;
-        this.messagesCount += batch.messagesCount;
-      }
+      this.active.admit(batch, batch.op, this.untouched);
+      this.untouched = false;
+      this.sizeBytes += batch.bytes;
+      this.messagesCount += batch.messagesCount;
     }
-    this.runs = [];
-    await Promise.all(replaced.map((file) => file.close()));
+    this.runs = NO_RUNS;
+    this.isActiveTouched = false;
+    return replaced.length === 0 ? NO_FILES : replaced;
   }
 
   /** Takes written bytes away again: the next batch goes to the same place. */
   async rollBack(): Promise<void> {
-    const runs = this.runs;
-    this.runs = [];
+    const { runs } = this;
+    this.runs = NO_RUNS;
+    if (this.isActiveTouched) await this.file?.truncate(this.active.sizeBytes);
+    this.isActiveTouched = false;
     for (const run of runs) {
       if (!run.created) {
         await run.file?.truncate(run.segment.sizeBytes);
@@ -200,7 +229,7 @@ export class SegmentLog {
     const file = await this.create(segment);
     await this.file?.close();
     this.segments.push(segment);
-    this.file = file;
+    this.use(file);
   }
 
   /** Takes the oldest segments out of the log; their files are for the caller to remove. */
@@ -215,8 +244,11 @@ export class SegmentLog {
   }
 
   /** Cuts everything behind `facts`, a state that the log had, off; durably. */
-  async truncateTo(facts: SegmentFacts): Promise<void> {
+  async truncateTo(end: SegmentFacts): Promise<void> {
     await this.close();
+    // Retention may have removed the segment that ended right there: then the next one begins there.
+    const isRemoved = end.startOffset < this.startOffset;
+    const facts = isRemoved ? new Segment(this.startOffset).facts() : end;
     while (this.active.startOffset > facts.startOffset) {
       const dropped = this.segments.pop();
       if (dropped === undefined) break;
@@ -256,11 +288,18 @@ export class SegmentLog {
   async close(): Promise<void> {
     const file = this.file;
     this.file = undefined;
+    this.path = "";
     await file?.close();
   }
 
   private async openActive(): Promise<IoFile> {
-    return (this.file ??= await this.io.open(this.pathOf(this.active), "write"));
+    return this.file ?? this.use(await this.io.open(this.pathOf(this.active), "write"));
+  }
+
+  private use(file: IoFile): IoFile {
+    this.file = file;
+    this.path = this.pathOf(this.active);
+    return file;
   }
 
   private async create(segment: Segment): Promise<IoFile> {
@@ -301,6 +340,8 @@ export class SegmentLog {
     return low;
   }
 }
+
+const NO_FILES: readonly IoFile[] = [];
 
 function newSegment(startOffset: number): Segment {
   const segment = new Segment(startOffset);

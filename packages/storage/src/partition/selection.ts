@@ -1,5 +1,5 @@
 import { BATCH_HEADER_SIZE, MessageCursor, sliceBatch } from "@iggy/protocol";
-import type { ReadRequest, ReadResult } from "../contracts.js";
+import type { Memory, ReadRequest, ReadResult } from "../contracts.js";
 
 export const EMPTY_RESULT: ReadResult = {
   pieces: [],
@@ -9,6 +9,9 @@ export const EMPTY_RESULT: ReadResult = {
   firstOffset: undefined,
   lastOffset: undefined,
 };
+
+/** More pieces of memory than this are looked up in a set. */
+const LOOK_THROUGH_MAX = 16;
 
 /**
  * Gathers the messages of one read from records that are offered in log order. A record that is wanted whole goes out by
@@ -21,6 +24,9 @@ export class Selection {
   private readonly maxBytes: number;
   private countLeft: number;
   private readonly pieces: Uint8Array[] = [];
+  private readonly memory: Memory[] = [];
+  /** The same as `memory`, once that has become too long to look through. */
+  private held: Set<Memory> | undefined;
   private bytes = 0;
   private messagesCount = 0;
   private firstOffset: number | undefined;
@@ -48,8 +54,11 @@ export class Selection {
     return this.maxBytes - this.bytes;
   }
 
-  /** Offers the next record; false when nothing behind it is wanted. Records below the wanted offset are passed over. */
-  offer(record: Uint8Array, baseOffset: number, count: number): boolean {
+  /**
+   * Offers the next record, and what it lies in; false when nothing behind it is wanted. Records below the wanted offset
+   * are passed over. The memory of what is taken is retained for whoever gets the result.
+   */
+  offer(record: Uint8Array, baseOffset: number, count: number, memory: Memory | undefined): boolean {
     if (this.isFull || baseOffset > this.ceilingOffset) return false;
     const from = Math.max(0, this.nextOffset - baseOffset);
     if (from >= count) return true;
@@ -57,6 +66,7 @@ export class Selection {
     const taken = from === 0 && to === count ? this.takeWhole(record) : this.takePart(record, from, to);
     const end = taken === "whole" ? to : from + taken;
     if (end === from) return false;
+    if (memory !== undefined) this.hold(memory);
     this.firstOffset ??= baseOffset + from;
     this.nextOffset = baseOffset + end;
     this.messagesCount += end - from;
@@ -66,8 +76,21 @@ export class Selection {
 
   result(): ReadResult {
     if (this.isEmpty) return EMPTY_RESULT;
-    const { pieces, bytes, messagesCount, firstOffset } = this;
-    return { pieces, memory: [], bytes, messagesCount, firstOffset, lastOffset: this.nextOffset - 1 };
+    const { pieces, memory, bytes, messagesCount, firstOffset } = this;
+    return { pieces, memory, bytes, messagesCount, firstOffset, lastOffset: this.nextOffset - 1 };
+  }
+
+  /** Each memory once, however many records lie in it; neighbours often share one. */
+  private hold(memory: Memory): void {
+    const { length } = this.memory;
+    if (this.memory[length - 1] === memory) return;
+    if (length >= LOOK_THROUGH_MAX) {
+      this.held ??= new Set(this.memory);
+      if (this.held.has(memory)) return;
+      this.held.add(memory);
+    } else if (this.memory.includes(memory)) return;
+    memory.retain();
+    this.memory.push(memory);
   }
 
   private takeWhole(record: Uint8Array): "whole" | number {

@@ -3,11 +3,14 @@ export const INDEX_INTERVAL_BYTES = 16 * 1024;
 
 const INITIAL_CAPACITY = 16;
 
+const NOTHING = new Float64Array(0);
+
 /** Where batches of one segment begin: a growing table of offset, append time and byte position, all ascending. */
 export class SparseIndex {
-  private offsets = new Float64Array(INITIAL_CAPACITY);
-  private timestamps = new Float64Array(INITIAL_CAPACITY);
-  private positions = new Float64Array(INITIAL_CAPACITY);
+  // Empty partitions are many.
+  private offsets = NOTHING;
+  private timestamps = NOTHING;
+  private positions = NOTHING;
   private count = 0;
 
   get length(): number {
@@ -75,7 +78,7 @@ function floor(values: Float64Array, count: number, wanted: number): number {
 }
 
 function doubled(values: Float64Array): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(values.length * 2);
+  const larger = new Float64Array(Math.max(values.length * 2, INITIAL_CAPACITY));
   larger.set(values);
   return larger;
 }

@@ -1,9 +1,9 @@
-import { withFile } from "../io/files.js";
+import { runBounded, withFile } from "../io/files.js";
 import type { Io, IoFile } from "../io/io.js";
 import { isMissing } from "../io/os-error.js";
 
 /** Syncs that run at once: each holds a descriptor, and a thread for long. */
-const BARRIERS_MAX = 8;
+const BARRIERS_MAX = 16;
 
 /** What was written and not yet forced to stable storage. */
 export class SyncDebt {
@@ -15,8 +15,8 @@ export class SyncDebt {
     this.io = io;
   }
 
-  get isEmpty(): boolean {
-    return this.files.size === 0 && this.directories.size === 0;
+  get filesCount(): number {
+    return this.files.size;
   }
 
   addFile(path: string): void {
@@ -44,11 +44,11 @@ export class SyncDebt {
 
   /** Syncs everything. `opened` gives the handle of a file that is open anyway; a file removed meanwhile owes nothing. */
   async settle(opened: (path: string) => IoFile | undefined): Promise<void> {
-    const files = [...this.files];
-    for (let at = 0; at < files.length; at += BARRIERS_MAX) {
-      await Promise.all(files.slice(at, at + BARRIERS_MAX).map((path) => this.syncFile(path, opened(path))));
-    }
-    await Promise.all([...this.directories].map((path) => this.io.syncDirectory(path)));
+    const barriers = [
+      ...[...this.files].map((path) => () => this.syncFile(path, opened(path))),
+      ...[...this.directories].map((path) => () => this.io.syncDirectory(path)),
+    ];
+    await runBounded(barriers, BARRIERS_MAX);
     this.files.clear();
     this.directories.clear();
   }

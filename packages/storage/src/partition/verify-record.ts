@@ -1,9 +1,16 @@
 import { validateBatchLayout, verifyBatch, WireError } from "@iggy/protocol";
 import { DamagedBatch } from "../errors.js";
+import type { Checksums } from "../shard/checksums.js";
 
-/** Checks a stored record: layout always, every checksum when asked. Throws `DamagedBatch`. */
-export function checkRecord(record: Uint8Array, withChecksums: boolean, path: string, position: number): void {
-  const fault = faultOf(record, withChecksums);
+/** Checks a stored record: layout always, every checksum when `checksums` are given. Throws `DamagedBatch`. */
+export function checkRecord(
+  record: Uint8Array,
+  checksums: Checksums | undefined,
+  path: string,
+  position: number,
+): void {
+  if (checksums?.isIntact?.(record) === true) return;
+  const fault = faultOf(record, checksums !== undefined);
   if (fault !== undefined) {
     throw new DamagedBatch(
       path,
@@ -15,8 +22,8 @@ export function checkRecord(record: Uint8Array, withChecksums: boolean, path: st
 }
 
 /** Whether a record is whole in every byte. */
-export function isIntact(record: Uint8Array): boolean {
-  return faultOf(record, true) === undefined;
+export function isIntact(record: Uint8Array, checksums: Checksums): boolean {
+  return checksums.isIntact?.(record) === true || faultOf(record, true) === undefined;
 }
 
 function faultOf(record: Uint8Array, withChecksums: boolean): WireError | undefined {

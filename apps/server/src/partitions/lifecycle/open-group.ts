@@ -1,10 +1,10 @@
 import { Replica } from "@iggy/consensus";
-import { CorruptHistoryError, PartitionMachine, type PartitionPrepare } from "@iggy/engine";
+import { CorruptHistoryError, type OffsetChange, PartitionMachine, type PartitionPrepare } from "@iggy/engine";
 import { PrepareHeader, storedChecksum, partitionGroup } from "@iggy/protocol";
 import type { JournalEntry, OpenedPartition, RecoveredPartition } from "@iggy/storage";
 import type { PartitionDescription, PartitionLog, TopicPolicy } from "../environment.js";
 import { PartitionGroup } from "../group.js";
-import { machineKinds } from "../offset-kinds.js";
+import { machineKinds, storedKinds } from "../offset-kinds.js";
 import type { PartitionCipher } from "../partition-cipher.js";
 import type { PartitionStorage } from "./partition-storage.js";
 import { partitionSealer } from "../../prepare-sealer.js";
@@ -19,7 +19,6 @@ export async function openGroup(
   storage: PartitionStorage,
   description: PartitionDescription,
   policy: TopicPolicy,
-  residentBytesMax: number,
   log: PartitionLog,
 ): Promise<PartitionGroup> {
   const { limits } = shard.environment;
@@ -38,7 +37,7 @@ export async function openGroup(
     persisted: isDurable,
     validateChecksums: limits.validateChecksum,
     journalBytesMax: limits.walBytesMax,
-    residentBytesMax,
+    shard: shard.storage,
     offsetReservationLease: limits.offsetReservationLease,
     onJournaled: (op) => group?.journaled(op),
     onRejected: (fromOp, error) => group?.rejected(fromOp, error),
@@ -48,7 +47,7 @@ export async function openGroup(
     },
   });
   try {
-    group = recover(shard, opened, description, isDurable, cipher, log);
+    group = await recover(shard, opened, description, isDurable, cipher, log);
   } catch (error) {
     await opened.store.close();
     throw error;
@@ -56,21 +55,25 @@ export async function openGroup(
   return group;
 }
 
-function recover(
+async function recover(
   shard: PartitionShard,
   { store, recovered }: OpenedPartition,
   description: PartitionDescription,
   isDurable: boolean,
   cipher: PartitionCipher | undefined,
   log: PartitionLog,
-): PartitionGroup {
+): Promise<PartitionGroup> {
   const { limits, cluster, replica: node } = shard.environment;
   const { address, incarnation, members } = description;
   const machine = new PartitionMachine(
     { ...address, incarnation },
     { retryCapacity: limits.dedupClientsMax, consumerOffsetsMax: limits.consumerOffsetsMax },
   );
-  replay(machine, recovered);
+  // What only the journal knows is not in the files yet, which a checkpoint brings up to date before it drops the journal.
+  for (const { kind, id, offset } of replay(machine, recovered)) {
+    if (offset === undefined) await store.deleteOffset(storedKinds[kind], id, false);
+    else await store.storeOffset(storedKinds[kind], id, offset, false);
+  }
   const { frontier, checkpoint } = recovered;
   const checkpointOp = checkpoint?.op ?? 0;
   const replica = new Replica(
@@ -96,8 +99,11 @@ function recover(
   return new PartitionGroup({ address, machine, replica, store, shard, log, isDurable, cipher, checkpointOp });
 }
 
-/** Checkpoint, then offset files, then the log behind the checkpoint: each knows what came after the one before. */
-function replay(machine: PartitionMachine, recovered: RecoveredPartition): void {
+/**
+ * Checkpoint, then offset files, then the log behind the checkpoint: each knows what came after the one before. Returns
+ * the offsets that the log changed.
+ */
+function replay(machine: PartitionMachine, recovered: RecoveredPartition): OffsetChange[] {
   const { checkpoint, offsets, entries } = recovered;
   if (checkpoint !== undefined) {
     machine.restore(checkpoint.state);
@@ -106,8 +112,9 @@ function replay(machine: PartitionMachine, recovered: RecoveredPartition): void 
     }
   }
   for (const { kind, id, offset } of offsets) machine.offsets.set({ kind: machineKinds[kind], id }, offset);
-  for (const { entry } of entries) machine.commit(prepareOf(entry));
+  const changes = entries.flatMap(({ entry }) => machine.commit(prepareOf(entry)).offsetChanges);
   machine.reserveOffsetsBelow(recovered.nextOffset);
+  return changes;
 }
 
 function prepareOf({ header, body }: JournalEntry): PartitionPrepare {

@@ -118,9 +118,7 @@ export class Reconciler {
     if (description?.incarnation !== local.incarnation || policy === undefined) return;
     const log = this.logOf(local.address);
     try {
-      const group = await this.shard.fileTasks.run(() =>
-        openGroup(this.shard, this.storage, description, policy, this.residentShare, log),
-      );
+      const group = await this.shard.fileTasks.run(() => openGroup(this.shard, this.storage, description, policy, log));
       await this.opened(local, group);
     } catch (error) {
       if (isFinal(error)) {
@@ -134,12 +132,6 @@ export class Reconciler {
         if (local.state.kind === "opening") this.startOpening(local, failures + 1);
       });
     }
-  }
-
-  /** Memory of one partition, so that many do not take more than there is. */
-  private get residentShare(): number {
-    const { residentBytesMax, residentBytesTotal } = this.shard.environment.limits;
-    return Math.min(residentBytesMax, Math.floor(residentBytesTotal / Math.max(1, this.table.size)));
   }
 
   private async opened(local: LocalPartition, group: PartitionGroup): Promise<void> {
