@@ -14,6 +14,8 @@ export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** The user to run as, in place of the one of the tests. */
   readonly userId?: number;
+  /** A built `main.js` to run in place of the sources: it starts in a fraction of the time. */
+  readonly program?: string | undefined;
 }
 
 /** `iggy-server` as a process of its own, from the sources. */
@@ -35,8 +37,9 @@ export class ServerProcess {
   }
 
   /** Starts it without waiting for anything. */
-  static spawn({ dataDirectory, arguments: more = [], environment, userId }: ProcessOptions): ServerProcess {
-    const child = spawn(process.execPath, ["--conditions=@iggy/source", "--import", "tsx", MAIN, ...more], {
+  static spawn({ dataDirectory, arguments: more = [], environment, userId, program }: ProcessOptions): ServerProcess {
+    const main = program === undefined ? ["--conditions=@iggy/source", "--import", "tsx", MAIN] : [program];
+    const child = spawn(process.execPath, [...main, ...more], {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
       ...(userId === undefined ? {} : { uid: userId, gid: userId }),
