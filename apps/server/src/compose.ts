@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { MetadataEffect, PartitionKey } from "@iggy/engine";
+import type { GroupProgress, MetadataEffect, PartitionKey } from "@iggy/engine";
 import { type DataDirectory, type Io, openMetadataStore } from "@iggy/storage";
 import { clusterIdOf } from "./cluster-id.js";
 import type { ServerConfig, Settings } from "./config/index.js";
@@ -10,6 +10,7 @@ import { Encryption, portableCipher } from "./encryption/index.js";
 import { Housekeeping } from "./housekeeping.js";
 import { inTurn } from "./in-turn.js";
 import type { Logger, Logging } from "./logging/index.js";
+import { LocalMetadata } from "./metadata/local-metadata.js";
 import { MetadataPlane } from "./metadata/metadata-plane.js";
 import { MachineCatalog } from "./metadata/partition-catalog.js";
 import { passwordSecrets } from "./metadata/password-secrets.js";
@@ -144,6 +145,8 @@ async function build(
     clock,
     secrets: { ...(await passwordSecrets()), ...encryption.streamKeys },
     neighbours,
+    onCommitted: () => undefined,
+    isBehind: () => false,
     onEffects: (effects) => {
       late.housekeeping?.sessionsEnded(effects);
       for (const topic of touchedTopics(effects)) partitions.reconcile(topic);
@@ -178,16 +181,17 @@ async function build(
     }),
     log,
   });
+  const localMetadata = new LocalMetadata(metadata);
   const sessions = new SessionService({
-    authority: metadata,
+    authority: localMetadata,
     connections,
     serverVersion: SERVER_VERSION,
     log: logging.part("sessions"),
   });
   const commands = new CommandTable({
     sessions,
-    metadata,
-    partitions: new PartitionCommands(metadata, partitions),
+    metadata: localMetadata,
+    partitions: new PartitionCommands(metadata.view, partitions),
     node,
     log,
   });
@@ -195,7 +199,7 @@ async function build(
     connections,
     leases,
     commands,
-    isSessionLive: (client, session) => metadata.isSessionLive(client, session),
+    isSessionLive: (client, session) => metadata.view.isSessionLive(client, session),
     log: logging.part("tcp"),
   });
   const housekeeping = new Housekeeping({
@@ -204,7 +208,7 @@ async function build(
     connections,
     leases,
     clock,
-    groupProgress: neighbours,
+    progressOf: () => progressIn(partitions),
     reportUsage: () => node.reportUsage(),
     dueRewraps: () => encryption.dueRewraps(),
     periods: {
@@ -242,13 +246,17 @@ function advertisedIp(config: ServerConfig, peerAddress: string): string {
   return addresses === undefined ? config.tcp.address.host : advertisedAddressFor(addresses, peerIp);
 }
 
+const progressIn = (partitions: PartitionPlane): GroupProgress => ({
+  isInFlight: (partition, groupId) => partitions.isGroupInFlight(partition, groupId),
+});
+
 /** The partition plane as metadata sees it. */
 function neighboursOf(
   partitions: PartitionPlane,
   nodes: readonly number[],
 ): ConstructorParameters<typeof MetadataPlane>[0]["neighbours"] {
   return {
-    isInFlight: (partition, groupId) => partitions.isGroupInFlight(partition, groupId),
+    progressOf: () => progressIn(partitions),
     countersOf: (partition) => {
       const stats = partitions.stats(partition);
       return stats && { ...stats, inSync: nodes };

@@ -1,4 +1,4 @@
-import type { MetadataEffect, MetadataMachine, ServerOperation } from "@iggy/engine";
+import type { GroupProgress, Handover, MetadataEffect, ServerOperation } from "@iggy/engine";
 import { ErrorCode, EvictionReason } from "@iggy/protocol";
 import type { MetadataPlane } from "./metadata/metadata-plane.js";
 import type { Connection } from "./net/connection.js";
@@ -26,7 +26,8 @@ export interface HousekeepingDeps {
   readonly connections: ConnectionTable;
   readonly leases: SessionLeases;
   readonly clock: Clock;
-  readonly groupProgress: Parameters<MetadataMachine["dueRevocations"]>[0];
+  /** What groups were served in the partitions of these handovers, asked now. */
+  readonly progressOf: (handovers: readonly Handover[]) => GroupProgress | Promise<GroupProgress>;
   readonly periods: HousekeepingPeriods;
   /** Logs how the node is doing. */
   readonly reportUsage: () => Promise<void>;
@@ -113,9 +114,12 @@ export class Housekeeping {
   }
 
   private async completeHandovers(): Promise<void> {
-    const { metadata, groupProgress, clock, periods } = this.deps;
+    const { metadata, progressOf, clock, periods } = this.deps;
+    const handovers = [...metadata.machine.handovers()];
+    if (handovers.length === 0) return;
     const timeoutMicros = periods.rebalancingTimeoutMillis * 1000;
-    await this.orderAll(metadata.machine.dueRevocations(groupProgress, clock.nowMicros(), timeoutMicros));
+    const progress = await progressOf(handovers);
+    await this.orderAll(metadata.machine.dueRevocations(progress, clock.nowMicros(), timeoutMicros));
   }
 
   private async endSilence(): Promise<void> {

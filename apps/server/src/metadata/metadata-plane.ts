@@ -4,54 +4,34 @@ import {
   type Authentication,
   bootstrap,
   everyNode,
-  type GroupProgress,
   type MetadataApplied,
   type MetadataConfig,
   type MetadataEffect,
   MetadataMachine,
   type PartitionKey,
   type PartitionStats,
-  Refusal,
   registration,
   type ResolveInputs,
   type Secrets,
   type ServerOperation,
   type StoredReply,
 } from "@iggy/engine";
-import {
-  type BindSessionRequest,
-  encodeResult,
-  ErrorCode,
-  type Identifier,
-  isResultFramed,
-  METADATA_GROUP,
-  PrepareHeader,
-} from "@iggy/protocol";
+import { encodeResult, ErrorCode, isResultFramed, METADATA_GROUP, PrepareHeader } from "@iggy/protocol";
 import type { MetadataStore, RecoveredMetadata } from "@iggy/storage";
-import type { MetadataCommands } from "../dispatch/command-table.js";
-import type { Directory } from "../dispatch/directory.js";
-import type { SessionBinding } from "../net/connection.js";
-import { evict } from "../net/evict.js";
-import type { RequestFrame } from "../net/request-frame.js";
 import { metadataSealer } from "../prepare-sealer.js";
 import type { Clock } from "../request.js";
-import type { RegistrationOutcome, SessionAuthority } from "../sessions/session-service.js";
-import { AppliedWaits } from "./applied-waits.js";
+import type { RegistrationOutcome, Registry } from "../sessions/login-desk.js";
 import { type CommittedOperation, MetadataGroup } from "./metadata-group.js";
+import { MetadataView } from "./metadata-view.js";
+import type { OperationRequest } from "./operation-request.js";
 
 /**
  * Largest body of an operation: more than 100,000 grants on topics, the one thing without a bound of its own. Reading that
  * many takes some 40 ms, in which nothing else is served; and the log takes no entry above 64 MiB.
  */
 const OPERATION_BYTES_MAX = 1024 * 1024;
-/** How long a request may wait for metadata that its client has seen elsewhere. */
-const READ_BUDGET_MILLIS = 3000;
-
 /** What metadata asks of the partitions of this node. */
-export interface MetadataNeighbours extends GroupProgress, PartitionStats {
-  /** The end of the oldest sealed segments that may go; see ResolveInputs. */
-  deletableThrough: ResolveInputs["deletableThrough"];
-}
+export interface MetadataNeighbours extends PartitionStats, Pick<ResolveInputs, "progressOf" | "deletableThrough"> {}
 
 export interface MetadataPlaneDeps {
   readonly store: MetadataStore;
@@ -65,6 +45,10 @@ export interface MetadataPlaneDeps {
   readonly neighbours: MetadataNeighbours;
   /** What an applied operation changed outside the metadata. Runs before the client is answered. */
   readonly onEffects: (effects: readonly MetadataEffect[]) => void;
+  /** Learns every operation that is applied, in order, before its effects. */
+  readonly onCommitted: (prepare: Prepare) => void;
+  /** Others still have to take earlier commits: nothing new is ordered until they did. */
+  readonly isBehind: () => boolean;
   readonly onFatal: (error: Error) => void;
   readonly log: {
     warn(fields: object, message: string): void;
@@ -72,15 +56,13 @@ export interface MetadataPlaneDeps {
   };
 }
 
-/**
- * The replicated metadata on this node: client operations into the log, logins, names for the data plane, and reads of
- * what was applied.
- */
-export class MetadataPlane implements SessionAuthority, MetadataCommands, Directory {
+/** The replicated metadata on this node: the one place where operations are ordered, of clients and of the server. */
+export class MetadataPlane implements Registry {
+  /** What is applied. */
+  readonly view: MetadataView;
   readonly machine: MetadataMachine;
   private readonly deps: MetadataPlaneDeps;
   private readonly group: MetadataGroup<MetadataApplied>;
-  private readonly waits = new AppliedWaits(READ_BUDGET_MILLIS);
   private readonly inputs: ResolveInputs;
   /** Client operations that were taken and have no outcome yet, as client and request number. */
   private readonly underWay = new Set<string>();
@@ -92,6 +74,7 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
       recovered.snapshot === undefined
         ? new MetadataMachine(config)
         : MetadataMachine.restore(recovered.snapshot, config);
+    this.view = new MetadataView(this.machine, neighbours);
     const head = this.replay(recovered);
     const identity: GroupIdentity = {
       group: METADATA_GROUP,
@@ -105,7 +88,7 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
     this.inputs = {
       secrets: deps.secrets,
       placement: everyNode,
-      progress: neighbours,
+      progressOf: (partitions, groupId) => neighbours.progressOf(partitions, groupId),
       deletableThrough: (partition, count) => neighbours.deletableThrough(partition, count),
     };
     this.group = new MetadataGroup(
@@ -136,7 +119,7 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
 
   /** Orders an operation of the server itself; undefined when there is no room for it now. */
   order(operation: ServerOperation): Promise<MetadataApplied | undefined> {
-    if (!this.group.hasRoom) return Promise.resolve(undefined);
+    if (!this.hasRoom) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       this.group.propose(
         { ...operation, request: 0, requestChecksum: 0n, userId: 0, partitionIncarnation: 0 },
@@ -146,13 +129,17 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
   }
 
   close(): Promise<void> {
-    this.waits.close();
+    this.view.close();
     return this.group.close();
+  }
+
+  private get hasRoom(): boolean {
+    return this.group.hasRoom && !this.deps.isBehind();
   }
 
   // Operations of clients.
 
-  submit(request: RequestFrame): void {
+  submit(request: OperationRequest): void {
     if (request.body.length > OPERATION_BYTES_MAX) {
       request.deny(ErrorCode.InvalidSizeBytes);
       return;
@@ -167,20 +154,20 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
         request.deny(check.code);
         return;
       case "evict":
-        evict(request, check.reason);
+        request.evict(check.reason);
         return;
       case "new":
         this.take(request);
     }
   }
 
-  private take(request: RequestFrame): void {
+  private take(request: OperationRequest): void {
     const key = `${request.client}/${request.request}`;
     if (this.underWay.has(key)) {
       request.deny(ErrorCode.TransientNotCommitted);
       return;
     }
-    if (!this.group.hasRoom) {
+    if (!this.hasRoom) {
       request.deny(ErrorCode.TransientNotAccepted);
       return;
     }
@@ -203,11 +190,11 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
   }
 
   private proposeResolved(
-    request: RequestFrame,
+    request: OperationRequest,
     resolution: Awaited<ReturnType<MetadataMachine["resolve"]>>,
     release: () => void,
   ): void {
-    if (resolution.kind === "deny" || !this.group.hasRoom) {
+    if (resolution.kind === "deny" || !this.hasRoom) {
       release();
       request.deny(resolution.kind === "deny" ? resolution.code : ErrorCode.TransientNotAccepted);
       return;
@@ -225,7 +212,7 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
   }
 
   private answer(
-    request: RequestFrame,
+    request: OperationRequest,
     { prepare, applied }: CommittedOperation<MetadataApplied>,
     payloadOverride?: Uint8Array,
   ): void {
@@ -233,12 +220,12 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
     this.committedReply(request, { ...prepare, code: applied.code, payload });
   }
 
-  private replayReply(request: RequestFrame, reply: StoredReply): void {
+  private replayReply(request: OperationRequest, reply: StoredReply): void {
     this.committedReply(request, { ...reply, partitionIncarnation: request.partitionIncarnation });
   }
 
   private committedReply(
-    request: RequestFrame,
+    request: OperationRequest,
     { op, view, timestampMicros, operation, requestChecksum, partitionIncarnation, code, payload }: FinalReply,
   ): void {
     request.committed({
@@ -272,7 +259,7 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
     const refused = (code: number): RegistrationOutcome => ({ code, session: 0, payload: new Uint8Array(0) });
     const refusal = this.machine.registrationRefusal(client, account, bindSecret);
     if (refusal !== undefined) return Promise.resolve(refused(refusal));
-    if (!this.group.hasRoom) return Promise.resolve(refused(ErrorCode.TransientNotAccepted));
+    if (!this.hasRoom) return Promise.resolve(refused(ErrorCode.TransientNotAccepted));
     return new Promise((resolve) => {
       this.group.propose(
         {
@@ -296,8 +283,8 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
     });
   }
 
-  logout(request: RequestFrame): void {
-    if (!this.group.hasRoom) {
+  logout(request: OperationRequest): void {
+    if (!this.hasRoom) {
       request.deny(ErrorCode.TransientNotAccepted);
       return;
     }
@@ -313,67 +300,14 @@ export class MetadataPlane implements SessionAuthority, MetadataCommands, Direct
     );
   }
 
-  sessionToBind({ identity, bindSecret }: BindSessionRequest): SessionBinding | number {
-    const found = this.machine.sessionToBind(identity, bindSecret);
-    if (found instanceof Refusal) return found.code;
-    return { client: found.clientId, session: found.epoch, userId: found.userId };
-  }
-
-  // The directory of the data plane.
-
-  whenApplied(op: number): true | Promise<boolean> {
-    return op <= this.appliedOp || this.waits.wait(op);
-  }
-
-  isSessionLive(client: bigint, session: number): boolean {
-    return this.machine.isLiveSession(client, session);
-  }
-
-  resolveTopic(streamId: Identifier, topicId: Identifier): ReturnType<MetadataMachine["resolveTopic"]> {
-    return this.machine.resolveTopic(streamId, topicId);
-  }
-
-  resolveGroup(...target: Parameters<MetadataMachine["resolveGroup"]>): ReturnType<MetadataMachine["resolveGroup"]> {
-    return this.machine.resolveGroup(...target);
-  }
-
-  mayPoll(userId: number, topic: TopicPlace): boolean {
-    return this.machine.mayDo(userId, "poll", topic.stream.id, topic.id);
-  }
-
-  maySend(userId: number, topic: TopicPlace): boolean {
-    return this.machine.mayDo(userId, "send", topic.stream.id, topic.id);
-  }
-
-  // Reads.
-
-  read(request: RequestFrame, code: number): boolean {
-    if (!this.machine.answers(code)) return false;
-    const ready = this.whenApplied(request.minimumMetadataOp);
-    if (ready === true) this.answerRead(request, code);
-    else {
-      void ready.then((applied) => {
-        if (applied) this.answerRead(request, code);
-        else request.deny(ErrorCode.TransientNotAccepted);
-      });
-    }
-    return true;
-  }
-
-  private answerRead(request: RequestFrame, code: number): void {
-    const { body, userId, client } = request;
-    const result = this.machine.read(code, body, userId, client, this.deps.neighbours);
-    if ("payload" in result) request.ok([result.payload]);
-    else request.deny(result.status);
-  }
-
   // The log.
 
   private apply(prepare: Prepare): MetadataApplied {
-    const applied = this.machine.apply({ ...prepare, retryCapacity: this.deps.config.clientsTableMax });
-    if (applied.effects.length > 0) this.deps.onEffects(applied.effects);
-    this.waits.applied(prepare.op);
-    return applied;
+    const { config, onCommitted, onEffects } = this.deps;
+    return this.view.apply({ ...prepare, retryCapacity: config.clientsTableMax }, ({ effects }) => {
+      onCommitted(prepare);
+      if (effects.length > 0) onEffects(effects);
+    });
   }
 
   /** Applies what the journal holds above the snapshot: in a group of one it is all committed. */
@@ -422,11 +356,6 @@ interface FinalReply {
   readonly partitionIncarnation: number;
   readonly code: number;
   readonly payload: Uint8Array;
-}
-
-interface TopicPlace {
-  readonly id: number;
-  readonly stream: { readonly id: number };
 }
 
 /** Names a partition for the plane that holds it. */

@@ -4,8 +4,7 @@ import type { RequestFrame } from "./request-frame.js";
 
 /** Ends a request together with its connection, for a reason that clients map to an error. */
 export function evict(request: RequestFrame, reason: number): void {
-  request.finish();
-  evictConnection(request.connection, request.client, reason);
+  request.evict(reason);
 }
 
 /** Ends a connection with a last frame that tells why. */

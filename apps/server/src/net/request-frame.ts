@@ -9,6 +9,7 @@ import {
 import type { Memory } from "@iggy/storage";
 import type { ClientRequest, CommittedReply, ReadReplyOptions } from "../request.js";
 import type { Connection, SessionBinding } from "./connection.js";
+import { evictConnection } from "./evict.js";
 
 /** Replies up to this size are sent as one piece: one small copy costs less than a second write. */
 const JOIN_BYTES_MAX = 4096;
@@ -124,6 +125,12 @@ export class RequestFrame implements ClientRequest {
     if (this.isWaiting) this.connection.removeWaiting(this.request);
     this.connection.finishRequest(this.body.length);
     this.letGo();
+  }
+
+  /** Ends the request together with its connection, for a reason that clients map to an error. */
+  evict(reason: number): void {
+    this.finish();
+    evictConnection(this.connection, this.client, reason);
   }
 
   onCancel(handler: (code: number) => void): void {

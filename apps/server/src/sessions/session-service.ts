@@ -11,53 +11,27 @@ import {
   EvictionReason,
   isAdmittedVersion,
   loginRegister,
-  type LoginRegisterRequest,
-  loginRegisterWithPat,
-  type LoginRegisterWithPatRequest,
   PROTOCOL_VERSION,
   versionText,
   WireError,
 } from "@iggy/protocol";
-import {
-  type Account,
-  type Authentication,
-  loginEviction,
-  type LoginRefusal,
-  registrationEviction,
-} from "@iggy/engine";
 import { evict } from "../net/evict.js";
+import type { OperationRequest } from "../metadata/operation-request.js";
+import type { SessionBinding } from "../net/connection.js";
 import type { RequestFrame } from "../net/request-frame.js";
 import type { ConnectionTable } from "./connection-table.js";
-import type { SessionBinding } from "../net/connection.js";
-
-/** Logins whose credentials are verified at one time; each costs a password hash. More are refused as retryable. */
-const LOGINS_MAX = 64;
+import type { SignIn } from "./login-desk.js";
 
 /** The metadata side of sessions. */
 export interface SessionAuthority {
   readonly appliedOp: number;
-  authenticatePassword(username: string, password: string): Promise<Authentication>;
-  authenticateToken(token: string): Authentication;
-  /** Commits a registration. */
-  register(
-    client: bigint,
-    requestChecksum: bigint,
-    account: Account,
-    bindSecret: Uint8Array,
-  ): Promise<RegistrationOutcome>;
+  /** Verifies a login and commits its session. The body is used until the promise settles. */
+  signIn(client: bigint, requestChecksum: bigint, body: Uint8Array): Promise<SignIn>;
   /** Commits the end of the session that the request speaks for, and answers it. */
-  logout(request: RequestFrame): void;
+  logout(request: OperationRequest): void;
   /** The session that a proof belongs to, or the code that refuses it. */
   sessionToBind(request: BindSessionRequest): SessionBinding | number;
   whenApplied(op: number): true | Promise<boolean>;
-}
-
-export interface RegistrationOutcome {
-  /** 0, or why nothing was registered. */
-  readonly code: number;
-  readonly session: number;
-  /** Session reply, present with code 0. */
-  readonly payload: Uint8Array;
 }
 
 export interface SessionServiceDeps {
@@ -74,7 +48,6 @@ export interface SessionServiceDeps {
 /** Sign-in, bind and sign-out of connections. */
 export class SessionService {
   private readonly deps: SessionServiceDeps;
-  private loginsUnderWay = 0;
 
   constructor(deps: SessionServiceDeps) {
     this.deps = deps;
@@ -90,12 +63,11 @@ export class SessionService {
       this.answerLogin(request, binding.session, this.sessionReply(binding));
       return;
     }
-    if (connection.loginUnderWay || this.loginsUnderWay >= LOGINS_MAX) {
+    if (connection.loginUnderWay) {
       request.ok([encodeResult(ErrorCode.TransientNotAccepted)]);
       return;
     }
     connection.loginUnderWay = true;
-    this.loginsUnderWay++;
     void this.login(request, version)
       .catch((error: unknown) => {
         this.deps.log.error({ err: error }, "a login failed unexpectedly");
@@ -103,7 +75,6 @@ export class SessionService {
       })
       .finally(() => {
         connection.loginUnderWay = false;
-        this.loginsUnderWay--;
       });
   }
 
@@ -167,53 +138,27 @@ export class SessionService {
   }
 
   private async login(request: RequestFrame, version: ClientVersionInfo): Promise<void> {
-    const attempt = await this.authenticate(request.body);
-    if (attempt.kind === "malformed") {
-      evict(request, EvictionReason.MalformedLogin);
-      return;
-    }
-    const peer = request.connection.channel.peerAddress;
-    if (attempt.kind === "refused") {
-      this.deps.log.warn({ peer }, "refused a login");
-      evict(request, loginEviction(attempt.reason));
-      return;
-    }
     const { authority, connections, log } = this.deps;
-    const outcome = await authority.register(
-      request.client,
-      request.requestChecksum,
-      attempt.account,
-      attempt.bindSecret,
-    );
-    if (outcome.code !== 0) {
-      const reason = registrationEviction(outcome.code);
-      if (reason === undefined) request.ok([encodeResult(outcome.code)]);
-      else evict(request, reason);
-      return;
+    const outcome = await authority.signIn(request.client, request.requestChecksum, request.body);
+    const peer = request.connection.channel.peerAddress;
+    switch (outcome.kind) {
+      case "evict":
+        if (outcome.isRefusal) log.warn({ peer }, "refused a login");
+        evict(request, outcome.reason);
+        return;
+      case "code":
+        request.ok([encodeResult(outcome.code)]);
+        return;
+      case "session":
     }
     if (!request.connection.isOpen) {
       request.finish();
       return;
     }
-    const { userId } = attempt.account;
-    connections.bind(request.connection, { client: request.client, session: outcome.session, userId });
-    log.info({ peer, userId, session: outcome.session, sdk: `${version.sdkName} ${version.sdkVersion}` }, "signed in");
-    this.answerLogin(request, outcome.session, outcome.payload);
-  }
-
-  /**
-   * The header does not tell the two login bodies apart. A body is read as a password login first; when that does not
-   * decode or its credentials are wrong and it reads as a token login, the token decides.
-   */
-  private async authenticate(body: Uint8Array): Promise<Attempt> {
-    const { authority } = this.deps;
-    const byPassword = decodedOrNothing(() => decodeRequest(loginRegister, body));
-    const password = byPassword && (await authority.authenticatePassword(byPassword.username, byPassword.password));
-    if (byPassword !== undefined && password?.kind === "account") return attemptOf(byPassword, password);
-    const byToken = decodedOrNothing(() => decodeRequest(loginRegisterWithPat, body));
-    if (byToken !== undefined) return attemptOf(byToken, authority.authenticateToken(byToken.token));
-    if (byPassword !== undefined && password !== undefined) return attemptOf(byPassword, password);
-    return { kind: "malformed" };
+    const { session, userId, payload } = outcome;
+    connections.bind(request.connection, { client: request.client, session, userId });
+    log.info({ peer, userId, session, sdk: `${version.sdkName} ${version.sdkVersion}` }, "signed in");
+    this.answerLogin(request, session, payload);
   }
 
   private answerLogin(request: RequestFrame, session: number, payload: Uint8Array): void {
@@ -228,25 +173,5 @@ export class SessionService {
       serverProtocolVersion: PROTOCOL_VERSION,
       serverVersion: this.deps.serverVersion,
     });
-  }
-}
-
-type Attempt =
-  | { readonly kind: "account"; readonly account: Account; readonly bindSecret: Uint8Array }
-  | { readonly kind: "refused"; readonly reason: LoginRefusal }
-  | { readonly kind: "malformed" };
-
-const attemptOf = (
-  login: LoginRegisterRequest | LoginRegisterWithPatRequest,
-  authentication: Authentication,
-): Attempt =>
-  authentication.kind === "account" ? { ...authentication, bindSecret: login.bindSecret } : authentication;
-
-function decodedOrNothing<T>(decodeBody: () => T): T | undefined {
-  try {
-    return decodeBody();
-  } catch (error) {
-    if (error instanceof WireError) return undefined;
-    throw error;
   }
 }

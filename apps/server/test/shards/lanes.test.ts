@@ -144,7 +144,7 @@ describe("bodies beside a lane", () => {
         const exporter = new CopyingExporter(arena, port1);
         const importer = new CopyingImporter(arena, port2);
         let released = 0;
-        const held = { bytes: 0, retain: () => undefined, release: () => (released += 1) };
+        const held = { bytes: new Uint8Array(0), retain: () => undefined, release: () => (released += 1) };
         const sent: number[] = [];
         let seen = 0;
         const takeOne = (): boolean => {

@@ -37,6 +37,22 @@ const byServer = (operation: number, body: Uint8Array): ServerOperation => ({
   body,
 });
 
+/** A partition that one member of a group has to give to another. */
+export interface Handover {
+  readonly partition: PartitionKey;
+  readonly groupId: number;
+}
+
+/** Handovers that are not complete. */
+export function* handovers(state: MetadataState): IterableIterator<Handover> {
+  for (const group of state.groupsInHandover) {
+    for (const { partitionId } of group.pending) {
+      const partition = group.topic.partitions[partitionId];
+      if (partition !== undefined) yield { partition, groupId: group.id };
+    }
+  }
+}
+
 /**
  * Handovers that may complete: the source has committed what it was served, or has had its time. Repeating one that is
  * already ordered changes nothing.

@@ -5,7 +5,7 @@ export { bootstrap } from "./bootstrap.js";
 export { defaultMetadataConfig, type MetadataConfig } from "./config.js";
 export type { ConsumerGroup, Member } from "./state/consumer-group.js";
 export type { MetadataEffect, PartitionKey, SessionEndReason } from "./effects.js";
-export { type GroupProgress, type ServerOperation, streamKeyRewrap } from "./housekeeping.js";
+export { type GroupProgress, type Handover, type ServerOperation, streamKeyRewrap } from "./housekeeping.js";
 export {
   type Account,
   type Authentication,

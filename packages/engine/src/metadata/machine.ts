@@ -10,6 +10,8 @@ import {
   expiredTokens,
   finalizations,
   type GroupProgress,
+  type Handover,
+  handovers,
   type ServerOperation,
   sessionEnd,
 } from "./housekeeping.js";
@@ -235,6 +237,11 @@ export class MetadataMachine {
   }
 
   // Work that the server orders itself.
+
+  /** Handovers under way, about which `dueRevocations` will ask. */
+  handovers(): Iterable<Handover> {
+    return handovers(this.state);
+  }
 
   dueRevocations(progress: GroupProgress, nowMicros: number, timeoutMicros: number, max = 128): ServerOperation[] {
     return dueRevocations(this.state, progress, nowMicros, timeoutMicros, max);

@@ -135,7 +135,7 @@ export class TestNode {
     return await this.machine.resolve(request, {
       secrets: this.secrets,
       placement: everyNode,
-      progress: { isInFlight: (partition, groupId) => this.inFlight(partition, groupId) },
+      progressOf: () => ({ isInFlight: (partition, groupId) => this.inFlight(partition, groupId) }),
       deletableThrough: (partition, count) => this.deletableThrough(partition, count),
     });
   }

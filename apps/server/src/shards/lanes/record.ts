@@ -1,4 +1,3 @@
-const HIGH = 2 ** 32;
 const LOW_64 = 0xffff_ffff_ffff_ffffn;
 
 /** Writes the fields of one record, back to back, into memory that is large enough for them. */
@@ -37,13 +36,7 @@ export class RecordWriter {
     this.u8(value ? 1 : 0);
   }
 
-  /** A whole number from 0 to 2^53 - 1. */
-  u53(value: number): void {
-    this.view.setUint32(this.offset, value >>> 0, true);
-    this.view.setUint32(this.offset + 4, Math.floor(value / HIGH), true);
-    this.offset += 8;
-  }
-
+  /** Also for numbers that may be large: it holds every one exactly as it is. */
   f64(value: number): void {
     this.view.setFloat64(this.offset, value, true);
     this.offset += 8;
@@ -103,12 +96,6 @@ export class RecordReader {
 
   flag(): boolean {
     return this.u8() !== 0;
-  }
-
-  u53(): number {
-    const value = this.view.getUint32(this.offset, true) + this.view.getUint32(this.offset + 4, true) * HIGH;
-    this.offset += 8;
-    return value;
   }
 
   f64(): number {

@@ -37,7 +37,8 @@ export const everyNode: Placement = {
 export interface ResolveInputs {
   readonly secrets: Secrets;
   readonly placement: Placement;
-  readonly progress: GroupProgress;
+  /** What a group was served in these partitions, at a moment after the request came. */
+  progressOf(partitions: readonly PartitionKey[], groupId: number): GroupProgress | Promise<GroupProgress>;
   /**
    * Last offset of the oldest `segmentsCount` sealed segments that may go, undefined when none may, or "unavailable"
    * while the partition can't tell.
