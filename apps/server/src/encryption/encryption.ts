@@ -2,23 +2,24 @@ import { type ServerOperation, type Stream, streamKeyRewrap, type StreamKeys } f
 import { ErrorCode, IggyError, type KeyEnvelope, type RewrapStreamKeys } from "@iggy/protocol";
 import type { ServerConfig } from "../config/index.js";
 import type { PartitionAddress, PartitionCipher } from "../partitions/index.js";
+import type { BatchCipherFactory } from "./batch-cipher.js";
 import { hexOf, KeyRing } from "./key-ring.js";
-import { Nonces } from "./nonces.js";
 import { rewrap } from "./rewrap.js";
 import { refusingCipher, SealingCipher } from "./sealing-cipher.js";
-import type { StreamCipherFactory } from "./stream-cipher.js";
 
 /** Wrap sets that one operation replaces. */
 const REWRAPS_PER_OPERATION = 256;
 
+type KnownStream = Pick<Stream, "id" | "name" | "createdOp" | "encryption">;
+
 /** The streams of committed metadata. */
 export interface StreamCatalog {
-  stream(streamId: number): Stream | undefined;
-  streams(): Iterable<Stream>;
+  stream(streamId: number): KnownStream | undefined;
+  streams(): Iterable<KnownStream>;
 }
 
 export interface EncryptionDeps {
-  readonly makeCipher: StreamCipherFactory;
+  readonly makeCipher: BatchCipherFactory;
   /** Metadata may not be there yet when this is made. */
   readonly catalog: () => StreamCatalog;
   readonly log: {
@@ -34,7 +35,6 @@ export interface EncryptionDeps {
 export class Encryption {
   private readonly ring: KeyRing | undefined;
   private readonly deps: EncryptionDeps;
-  private readonly nonces = new Nonces();
   /** Streams that the log has named already, by the op that created them. */
   private readonly named = new Set<number>();
 
@@ -68,13 +68,13 @@ export class Encryption {
     const key = await this.keyOf(stream);
     if (key === undefined) return undefined;
     if (typeof key === "number") return refusingCipher(key);
-    const cipher = new SealingCipher(this.deps.makeCipher(key), this.nonces);
+    const cipher = new SealingCipher(this.deps.makeCipher(key));
     key.fill(0);
     return cipher;
   }
 
   /** Undefined for a plain stream; a code when there is a key and it can't be had. */
-  private async keyOf(stream: Stream): Promise<Uint8Array | number | undefined> {
+  private async keyOf(stream: KnownStream): Promise<Uint8Array | number | undefined> {
     const { encryption } = stream;
     switch (encryption.kind) {
       case "none":
@@ -93,13 +93,13 @@ export class Encryption {
     }
   }
 
-  private notServed(stream: Stream, code: number, why: string): void {
+  private notServed(stream: KnownStream, code: number, why: string): void {
     if (this.isNamed(stream)) return;
     const { id, name } = stream;
     this.deps.log.error({ streamId: id, stream: name, code }, `the stream ${name} is not served: ${why}`);
   }
 
-  private isNamed({ createdOp }: Stream): boolean {
+  private isNamed({ createdOp }: KnownStream): boolean {
     if (this.named.has(createdOp)) return true;
     this.named.add(createdOp);
     return false;
@@ -127,7 +127,7 @@ export class Encryption {
     return operations;
   }
 
-  private leftAlone(stream: Stream, envelopes: readonly KeyEnvelope[], why: "full" | "unopened"): void {
+  private leftAlone(stream: KnownStream, envelopes: readonly KeyEnvelope[], why: "full" | "unopened"): void {
     if (this.isNamed(stream)) return;
     const { id, name } = stream;
     const reason =

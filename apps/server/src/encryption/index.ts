@@ -1,3 +1,4 @@
+export { type BatchCipher, type BatchCipherFactory, SECTION_OVERHEAD } from "./batch-cipher.js";
 export { Encryption, type EncryptionDeps, type StreamCatalog } from "./encryption.js";
-export { portableCipher } from "./portable-cipher.js";
-export { NONCE_SIZE, type StreamCipher, type StreamCipherFactory, TAG_SIZE } from "./stream-cipher.js";
+export { type NativeBatchCipher, nativeCipher } from "./native-cipher.js";
+export { portableCipher, type SectionCipher, sectionwise } from "./section-cipher.js";

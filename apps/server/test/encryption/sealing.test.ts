@@ -9,12 +9,10 @@ import {
 } from "@iggy/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Nonces } from "../../src/encryption/nonces.js";
 import { portableCipher } from "../../src/encryption/index.js";
 import { refusingCipher, SealingCipher } from "../../src/encryption/sealing-cipher.js";
 
-const cipherOf = (byte: number): SealingCipher =>
-  new SealingCipher(portableCipher(new Uint8Array(32).fill(byte)), new Nonces());
+const cipherOf = (byte: number): SealingCipher => new SealingCipher(portableCipher(new Uint8Array(32).fill(byte)));
 const cipher = cipherOf(7);
 
 const messages: fc.Arbitrary<MessageInput[]> = fc.array(
