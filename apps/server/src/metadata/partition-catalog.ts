@@ -13,11 +13,20 @@ import { addressOf } from "./metadata-plane.js";
 export class MachineCatalog implements PartitionCatalog {
   private readonly machine: () => MetadataMachine;
   private readonly nodes: readonly number[];
+  private readonly isOwn: (partition: PartitionAddress) => boolean;
 
-  /** `nodes` store a partition that names no members of its own. */
-  constructor(machine: () => MetadataMachine, nodes: readonly number[]) {
+  /**
+   * `nodes` store a partition that names no members of its own. `isOwn` says which partitions are the reader's: the
+   * others are known, but not among its `partitions`.
+   */
+  constructor(
+    machine: () => MetadataMachine,
+    nodes: readonly number[],
+    isOwn: (partition: PartitionAddress) => boolean = () => true,
+  ) {
     this.machine = machine;
     this.nodes = nodes;
+    this.isOwn = isOwn;
   }
 
   get appliedOp(): number {
@@ -31,7 +40,7 @@ export class MachineCatalog implements PartitionCatalog {
 
   *partitions(topic?: { readonly streamId: number; readonly topicId: number }): Iterable<PartitionDescription> {
     const found = topic === undefined ? this.machine().partitions() : (this.findTopic(topic)?.partitions ?? []);
-    for (const partition of found) yield this.describe(partition);
+    for (const partition of found) if (this.isOwn(partition)) yield this.describe(partition);
   }
 
   topic(streamId: number, topicId: number): TopicPolicy | undefined {

@@ -1,6 +1,7 @@
 import type { Clock } from "../request.js";
 import type { PartitionAddress } from "./address.js";
 import type { PartitionCipher } from "./partition-cipher.js";
+import type { PartitionStats } from "./plane.js";
 
 /** What a partition must know of committed metadata. The plane reads it live and keeps no copy. */
 export interface PartitionCatalog {
@@ -65,6 +66,14 @@ export interface PartitionEvents {
   groupDrained(address: PartitionAddress, groupId: number): void;
   /** The final fence of a partition that is being deleted is committed. */
   historyEnded(address: PartitionAddress, incarnation: number): void;
+  /** The figures of an open partition may have changed. Runs before whoever changed them is answered. */
+  counted?(partition: CountedPartition): void;
+}
+
+export interface CountedPartition {
+  readonly address: PartitionAddress;
+  readonly incarnation: number;
+  readonly stats: PartitionStats;
 }
 
 /** Structured log; the shape of pino. */

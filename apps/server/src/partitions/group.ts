@@ -308,6 +308,7 @@ export class PartitionGroup {
 
   private applied(prepare: Prepare, applied: Applied): void {
     if (applied.messagesCount > 0) this.committedBytes += prepare.body.length;
+    this.counted();
     for (const change of applied.offsetChanges) this.writeOffsetFile(change);
     if (applied.installedGroup !== undefined) this.installed();
     if (applied.drainedGroup !== undefined) {
@@ -317,6 +318,11 @@ export class PartitionGroup {
       this.recheckReaders();
       this.shard.environment.events.historyEnded(this.address, this.incarnation);
     }
+  }
+
+  /** Shows the figures to other shards. */
+  counted(): void {
+    this.shard.environment.events.counted?.(this);
   }
 
   /** The journal bridges the time until the file is written, so nobody waits for it. */
@@ -359,7 +365,10 @@ export class PartitionGroup {
         const deleted = await this.shard.fileTasks.run(() =>
           this.store.deleteSegmentsThrough(throughOffset, SEGMENTS_PER_PASS),
         );
-        if (deleted > 0) continue;
+        if (deleted > 0) {
+          this.counted();
+          continue;
+        }
         // The journal still refers to the segment: a checkpoint lets it go.
         if (!this.store.checkpointDue) return false;
         await this.checkpoints.take();

@@ -11,6 +11,7 @@ export type {
   StoreOffsetCommand,
 } from "./commands.js";
 export type {
+  CountedPartition,
   GroupOwnerDecision,
   PartitionCatalog,
   PartitionDescription,

@@ -141,6 +141,7 @@ export class Reconciler {
       await group.closeFiles();
       return;
     }
+    group.counted();
     local.opened(group);
     this.alignment.align(local, group, description);
     // May take as long as the disk is full; nobody waits for it.
