@@ -20,6 +20,16 @@ import {
   StorageShard,
   type StorageShardOptions,
 } from "../src/index.js";
+import { expect } from "vitest";
+import type { TestPool } from "./pooled-memory.js";
+
+/** Reads that are looked at later, when what they were read from may be gone. */
+const HELD_READS = 3;
+
+interface HeldRead {
+  readonly result: ReadResult;
+  readonly messages: readonly StoredMessage[];
+}
 
 export const DATA = "/data";
 export const ID: PartitionId = { streamId: 1, topicId: 2, partitionId: 3 };
@@ -27,7 +37,13 @@ export const DIRECTORY = partitionDirectory(DATA, ID);
 export const JOURNAL = `${DIRECTORY}/prepares-7`;
 
 /** How many histories a crash property tries; `RUNS=10000` searches longer. */
-export const PROPERTY_RUNS = Number(process.env["RUNS"] ?? 300);
+export const PROPERTY_RUNS = Number(process.env["RUNS"] ?? 150);
+
+/** Disks that write and read at once where that is possible, and one that always takes its time. */
+export const SPEEDS = {
+  "at once": (random: () => number) => ({ immediate: { wouldBlock: () => random() < 0.2 } }),
+  "in its own time": () => ({}),
+};
 
 /** A generator that repeats (mulberry32). */
 export function seeded(seed: number): () => number {
@@ -38,6 +54,11 @@ export function seeded(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   };
+}
+
+/** A new disk that writes and reads at once. */
+export function quickDisk(): Promise<MemoryIo> {
+  return memoryDisk({ immediate: { wouldBlock: () => false } });
 }
 
 export async function memoryDisk(options: ConstructorParameters<typeof MemoryIo>[0] = {}): Promise<MemoryIo> {
@@ -67,12 +88,19 @@ export class TestPartition {
   readonly rejections: { fromOp: number; error: Error }[] = [];
   readonly failures: Error[] = [];
   clockMicros = 1_000_000;
+  /** Where received bodies lie, and what is read from files. */
+  pool: TestPool | undefined;
+  shard!: StorageShard;
+  private readonly held: HeldRead[] = [];
   private waiters: (() => void)[] = [];
   /** Where the log stood behind each op that was queued. */
   private readonly past = new Map<number, { nextOffset: number; identity: bigint }>();
 
-  static async open(io: Io, settings: Settings = {}): Promise<TestPartition> {
+  static async open(io: Io, settings: Settings = {}, pool?: TestPool): Promise<TestPartition> {
     const partition = new TestPartition();
+    partition.pool = pool;
+    partition.shard =
+      settings.shard ?? new StorageShard({ residentBytesMax: 8 * 1024 * 1024, readMemory: pool, ...settings });
     const opened = await openPartitionStore(io, DATA, {
       ...ID,
       clusterId: 9n,
@@ -86,9 +114,9 @@ export class TestPartition {
       persisted: false,
       validateChecksums: true,
       journalBytesMax: 256 * 1024 * 1024,
-      shard: new StorageShard({ residentBytesMax: 8 * 1024 * 1024, ...settings }),
       offsetReservationLease: 1000,
       ...settings,
+      shard: partition.shard,
       onJournaled: (op) => {
         partition.journaledOp = op;
         partition.store.commit(op);
@@ -179,9 +207,28 @@ export class TestPartition {
         maxBytes: 1024 * 1024,
       });
       if (result.messagesCount === 0) return found;
-      found.push(...messagesOf(result));
+      const messages = messagesOf(result);
+      found.push(...messages);
       startOffset = (result.lastOffset ?? 0) + 1;
+      if (this.pool === undefined) continue;
+      this.held.push({ result, messages });
+      this.useUp(HELD_READS);
     }
+  }
+
+  /** Looks at what was read a while ago, and gives its memory back, until so many reads are left. */
+  useUp(left: number): void {
+    for (const { result, messages } of this.held.splice(0, Math.max(0, this.held.length - left))) {
+      expect(messagesOf(result)).toEqual(messages);
+      expect(new Set(result.memory).size).toBe(result.memory.length);
+      for (const memory of result.memory) memory.release();
+    }
+  }
+
+  /** Everything is written, and what was read is used up: only the recent batches hold pooled memory. */
+  expectNoLeak(): void {
+    this.useUp(0);
+    if (this.pool !== undefined) expect(this.pool.heldBytes).toBe(this.shard.resident.bytes);
   }
 
   private put(
@@ -193,7 +240,13 @@ export class TestPartition {
   ): number | undefined {
     const op = this.op + 1;
     const header = prepareHeader({ op, body, timestamp, operation, parent: this.identity });
-    if (!this.store.append({ op, header, body }, kind, durable)) return undefined;
+    const received = this.pool?.receive(body);
+    const entry = { op, header, body: received?.bytes ?? body, memory: received?.memory };
+    try {
+      if (!this.store.append(entry, kind, durable)) return undefined;
+    } finally {
+      received?.memory.release();
+    }
     this.op = op;
     this.identity = storedChecksum(header);
     return op;
