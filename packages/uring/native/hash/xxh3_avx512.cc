@@ -1,8 +1,10 @@
 #if defined(__x86_64__)
 
+#if !defined(__clang__)
 // The headers of GCC 12 read registers whose old content does not matter.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 #include "xxh3_constants.h"
