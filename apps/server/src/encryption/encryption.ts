@@ -18,6 +18,21 @@ export interface StreamCatalog {
   streams(): Iterable<KnownStream>;
 }
 
+/**
+ * The 32-byte key of a stream in memory of its own, undefined for a plain stream, or the code that refuses everything of
+ * it. Made of plain values, so that it can be handed to another thread; whoever uses the key erases it.
+ */
+export type OpenedKey = Uint8Array | number | undefined;
+
+/** The cipher of a partition of a stream. The key is erased. */
+export function partitionCipher(key: OpenedKey, makeCipher: BatchCipherFactory): PartitionCipher | undefined {
+  if (key === undefined) return undefined;
+  if (typeof key === "number") return refusingCipher(key);
+  const cipher = new SealingCipher(makeCipher(key));
+  key.fill(0);
+  return cipher;
+}
+
 export interface EncryptionDeps {
   readonly makeCipher: BatchCipherFactory;
   /** Metadata may not be there yet when this is made. */
@@ -54,7 +69,7 @@ export class Encryption {
 
   /** Names every stream that can't be served in the log. The others are served all the same. */
   async check(): Promise<void> {
-    for (const stream of this.deps.catalog().streams()) {
+    for (const stream of [...this.deps.catalog().streams()]) {
       const key = await this.keyOf(stream);
       if (key instanceof Uint8Array) key.fill(0);
     }
@@ -62,19 +77,17 @@ export class Encryption {
 
   /** What stands between a partition and its files: nothing for a plain stream, a refusal where the key can't be had. */
   async cipherOf({ streamId }: Pick<PartitionAddress, "streamId">): Promise<PartitionCipher | undefined> {
-    const stream = this.deps.catalog().stream(streamId);
-    // Deleted meanwhile, and its partition is about to be.
-    if (stream === undefined) return refusingCipher(ErrorCode.HistoryUnavailable);
-    const key = await this.keyOf(stream);
-    if (key === undefined) return undefined;
-    if (typeof key === "number") return refusingCipher(key);
-    const cipher = new SealingCipher(this.deps.makeCipher(key));
-    key.fill(0);
-    return cipher;
+    return partitionCipher(await this.openKey(streamId), this.deps.makeCipher);
   }
 
-  /** Undefined for a plain stream; a code when there is a key and it can't be had. */
-  private async keyOf(stream: KnownStream): Promise<Uint8Array | number | undefined> {
+  /** The key of a stream, for `partitionCipher` here or in another thread. */
+  async openKey(streamId: number): Promise<OpenedKey> {
+    const stream = this.deps.catalog().stream(streamId);
+    // Deleted meanwhile, and its partitions are about to be.
+    return stream === undefined ? ErrorCode.HistoryUnavailable : this.keyOf(stream);
+  }
+
+  private async keyOf(stream: KnownStream): Promise<OpenedKey> {
     const { encryption } = stream;
     switch (encryption.kind) {
       case "none":
@@ -110,7 +123,7 @@ export class Encryption {
     const { ring } = this;
     if (ring?.isRotating !== true) return [];
     const entries: RewrapStreamKeys["entries"][number][] = [];
-    for (const stream of this.deps.catalog().streams()) {
+    for (const stream of [...this.deps.catalog().streams()]) {
       const { encryption, id: streamId, createdOp } = stream;
       if (encryption.kind !== "wrapped") continue;
       const [{ keyFingerprint } = {}] = encryption.envelopes;

@@ -191,6 +191,20 @@ describe("messages of an encrypted stream", () => {
     }
   });
 
+  it("end the wait of a read that they fill, although it wanted more of them", async () => {
+    const partition = await freshPartition();
+    const inputs = Array.from({ length: 20 }, (_, at) => message(`${String(at).padStart(4, "0")}${"x".repeat(996)}`));
+    await partition.send(inputs.slice(0, 10));
+    const started = performance.now();
+    const full = await partition.poll(first, { minCount: 100, maxBytes: 5_000, waitMillis: 20_000 });
+    expect(full.messages.length).toBeGreaterThan(2);
+    // Filled by what comes during the wait: the second batch does not fit behind the first.
+    const waiting = partition.poll(first, { minCount: 100, maxBytes: 15_000, waitMillis: 20_000 });
+    await partition.send(inputs.slice(10));
+    expect((await waiting).messages).toHaveLength(10);
+    expect(performance.now() - started).toBeLessThan(15_000);
+  });
+
   it("are committed by a read that stores its offset, cut where the reply is", async () => {
     const partition = await freshPartition();
     await partition.send(messages(5));

@@ -10,7 +10,7 @@ import {
 } from "@iggy/protocol";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/config/index.js";
-import { Encryption, portableCipher } from "../../src/encryption/index.js";
+import { Encryption, partitionCipher, portableCipher } from "../../src/encryption/index.js";
 import { KeyRing } from "../../src/encryption/key-ring.js";
 import { type EncryptionKeys, serverKey } from "./estate.js";
 
@@ -80,6 +80,16 @@ describe("the cipher of a partition", () => {
     expect(await encryption.cipherOf({ streamId: 0 })).toBeUndefined();
     expect(logged).toHaveLength(1);
     expect(logged[0]).toContain("the stream stream-1 is not served");
+  });
+
+  it("is made where the partition lives, of a key that is erased then", async () => {
+    const { encryption } = await over(one, await wrapped(one), plain);
+    const key = await encryption.openKey(0);
+    if (!(key instanceof Uint8Array)) return expect.fail("a key");
+    expect(Buffer.from(key)).toEqual(Buffer.from(streamKey));
+    expect(partitionCipher(key, portableCipher)?.refusal).toBe(0);
+    expect(Buffer.from(key)).toEqual(Buffer.alloc(32));
+    expect(partitionCipher(await encryption.openKey(1), portableCipher)).toBeUndefined();
   });
 
   it("refuses everything when the stream was deleted meanwhile", async () => {
