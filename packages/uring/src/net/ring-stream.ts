@@ -41,6 +41,7 @@ export class RingStream implements Completion, Sending {
   private hasReceivedEnd = false;
   private isEnding = false;
   private hasSentEnd = false;
+  private failure: Error | undefined;
   private isDestroyed = false;
   private isClosed = false;
   private peer: string | undefined;
@@ -266,6 +267,7 @@ export class RingStream implements Completion, Sending {
   /** The connection broke. */
   private fail(error: Error): void {
     if (this.isDestroyed) return;
+    this.failure = error;
     const wasEnded = this.hasReceivedEnd;
     this.hasReceivedEnd = true;
     if (!wasEnded) process.nextTick(() => this.handler.ended(error));
@@ -275,17 +277,13 @@ export class RingStream implements Completion, Sending {
   private closeWhenIdle(): void {
     const isOver = this.isDestroyed || (this.hasReceivedEnd && this.hasSentEnd);
     if (!isOver || this.isReceiving || this.isSending || this.isClosed) return;
-    this.findPeerOnce();
+    this.peer ??= this.findPeer();
     this.isClosed = this.isDestroyed = true;
     this.ring.addon.socketClose(this.descriptor);
     process.nextTick(() => {
       this.queue.drop();
-      this.handler.closed();
+      this.handler.closed(this.failure);
     });
-  }
-
-  private findPeerOnce(): void {
-    this.peer ??= this.findPeer();
   }
 
   private findPeer(): string {

@@ -18,6 +18,9 @@ export interface StreamHandler {
   received(bytes: number): void;
   /** The peer ended its side, or the connection broke and is being closed. Nothing is received afterwards. */
   ended(error: Error | undefined): void;
-  /** The descriptor is closed, every `done` was called, and no block is in use any more. */
-  closed(): void;
+  /**
+   * The descriptor is closed, every `done` was called, and no block is in use any more. With what broke the connection,
+   * if something did; the peer's end may have been reported before.
+   */
+  closed(error: Error | undefined): void;
 }

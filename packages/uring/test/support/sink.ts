@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
-import { type Block, RingListener, RingStream, type StreamHandler } from "../../src/index.js";
+import { type Block, type ReceiveBuffer, RingListener, RingStream, type StreamHandler } from "../../src/index.js";
 import type { Uring } from "./uring.js";
 
 /** Receives into one block after another and remembers what happened. */
@@ -28,9 +28,9 @@ export class Recorder implements StreamHandler {
     this.whenClosed = new Promise((resolve) => (this.resolveClosed = resolve));
   }
 
-  buffer(): { block: Block; offset: number; length: number; exact: boolean } {
+  buffer(): ReceiveBuffer | undefined {
     this.block ??= this.uring.blocks.allocate(this.bufferBytes);
-    if (this.block === undefined) throw new Error("out of blocks");
+    if (this.block === undefined) return undefined;
     return { block: this.block, offset: 0, length: this.bufferBytes, exact: this.exact };
   }
 
@@ -50,8 +50,9 @@ export class Recorder implements StreamHandler {
     this.onEnd();
   }
 
-  closed(): void {
+  closed(error: Error | undefined): void {
     this.isClosed = true;
+    this.error ??= error;
     this.block?.release();
     this.block = undefined;
     this.resolveClosed();
@@ -88,9 +89,11 @@ export async function connect(port: number, options: Partial<net.TcpNetConnectOp
   return socket;
 }
 
-/** Everything that a peer sends until it ends. */
+/** Everything that a peer sends until it ends. The socket stays open for what it may still send itself. */
 export async function readAll(socket: net.Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  socket.resume();
+  await once(socket, "end");
   return Buffer.concat(chunks);
 }
