@@ -30,15 +30,18 @@ function measure(work: () => void): number {
   return times[ROUNDS >> 2] ?? 0;
 }
 
-/** GB/s below the addon, GB/s without, and the ratio of their times. */
+const rate = (bytes: number, nanos: number): string =>
+  bytes >= nanos ? `${(bytes / nanos).toFixed(2)} GB/s` : `${((1000 * bytes) / nanos).toFixed(1)} MB/s`;
+
+/** Time and rate with the addon, the same without it, and the ratio of the times. */
 function row(name: string, bytes: number, native: () => void, portable: () => void): void {
   const nativeNanos = measure(native);
   const portableNanos = measure(portable);
   const cells = [
     `${nativeNanos.toFixed(0)} ns`,
-    `${(bytes / nativeNanos).toFixed(2)} GB/s`,
+    rate(bytes, nativeNanos),
     `${portableNanos.toFixed(0)} ns`,
-    `${(bytes / portableNanos).toFixed(2)} GB/s`,
+    rate(bytes, portableNanos),
     `${(portableNanos / nativeNanos).toFixed(1)} x`,
   ];
   console.log(`${name.padEnd(44)}${cells.map((cell) => cell.padStart(13)).join("")}`);
