@@ -70,6 +70,7 @@ async function open(io: Io, path: string): Promise<PartitionPlane> {
         dedupClientsMax: 4096,
         consumerOffsetsMax: 4096,
         walBytesMax: 256 * 1024 * 1024,
+        walGroupCommitDelayMicros: 0,
         validateChecksum: true,
         partitionIoCapacity: 16,
         pollCompletionCapacity: 1024,

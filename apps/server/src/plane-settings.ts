@@ -28,6 +28,7 @@ export const partitionLimits = (config: ServerConfig): PartitionLimits => ({
   consumerOffsetsMax: config.partition.consumerOffsetsMax,
   offsetReservationLease: config.partition.offsetReservationLease,
   walBytesMax: config.partition.walBytesMax,
+  walGroupCommitDelayMicros: config.partition.walGroupCommitDelayMicros,
   validateChecksum: config.partition.validateChecksum,
   partitionIoCapacity: config.sharding.partitionIoCapacity,
   pollCompletionCapacity: config.sharding.pollCompletionCapacity,

@@ -20,23 +20,44 @@ export class DiskReadRoom {
     this.freeBytes = bytesMax;
   }
 
-  /** Undefined when the read is refused. */
-  run<T>(wantedBytes: number, read: () => T | Promise<T>): Promise<T> | undefined {
+  /** Undefined when the read is refused. A read that has room and is done at once gives its result at once. */
+  run<R>(wantedBytes: number, read: () => R): R | Promise<Awaited<R>> | undefined {
     if (this.reads >= this.capacity) return undefined;
     this.reads++;
-    return this.take(Math.min(wantedBytes, this.bytesMax), read);
+    const bytes = Math.min(wantedBytes, this.bytesMax);
+    if (this.waiting.length > 0 || bytes > this.freeBytes) return this.wait(bytes, read);
+    this.freeBytes -= bytes;
+    let isUnderWay = false;
+    try {
+      const result = read();
+      isUnderWay = result instanceof Promise;
+      return isUnderWay ? this.finish(bytes, result) : result;
+    } finally {
+      if (!isUnderWay) this.release(bytes);
+    }
   }
 
-  private async take<T>(bytes: number, read: () => T | Promise<T>): Promise<T> {
-    if (this.waiting.length === 0 && bytes <= this.freeBytes) this.freeBytes -= bytes;
-    else await new Promise<void>((start) => this.waiting.push({ bytes, start }));
+  private async wait<R>(bytes: number, read: () => R): Promise<Awaited<R>> {
+    await new Promise<void>((start) => this.waiting.push({ bytes, start }));
     try {
       return await read();
     } finally {
-      this.freeBytes += bytes;
-      this.reads--;
-      this.startWaiting();
+      this.release(bytes);
     }
+  }
+
+  private async finish<R>(bytes: number, reading: R): Promise<Awaited<R>> {
+    try {
+      return await reading;
+    } finally {
+      this.release(bytes);
+    }
+  }
+
+  private release(bytes: number): void {
+    this.freeBytes += bytes;
+    this.reads--;
+    this.startWaiting();
   }
 
   /** Takes the room for whoever starts, before anybody else can. */

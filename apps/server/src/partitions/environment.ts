@@ -1,3 +1,4 @@
+import type { StorageShardOptions } from "@iggy/storage";
 import type { Clock } from "../request.js";
 import type { PartitionAddress } from "./address.js";
 import type { PartitionCipher } from "./partition-cipher.js";
@@ -94,6 +95,7 @@ export interface PartitionLimits {
   readonly dedupClientsMax: number;
   readonly consumerOffsetsMax: number;
   readonly walBytesMax: number;
+  readonly walGroupCommitDelayMicros: number;
   readonly validateChecksum: boolean;
   readonly partitionIoCapacity: number;
   readonly pollCompletionCapacity: number;
@@ -110,6 +112,22 @@ export interface PartitionLimits {
   readonly offsetReservationLease: number;
 }
 
+/** Verifies batches of producers and stamps what is ordered. */
+export interface BatchHashing {
+  /** Checks layout and checksums; returns the length of the batch, or throws the protocol's error. */
+  verifyBatch(bytes: Uint8Array): number;
+  stampBatch(
+    bytes: Uint8Array,
+    offset: number,
+    stamp: { readonly partitionId: number; readonly baseOffset: number; readonly baseTimestamp: number },
+  ): void;
+}
+
+/** Pooled memory for reads, native hashes: what is taken from the machine, where it has that. */
+export interface PartitionMachinery extends Pick<StorageShardOptions, "readMemory" | "checksums"> {
+  readonly hashing?: BatchHashing;
+}
+
 export interface PartitionEnvironment {
   /** Cluster id and configured id of this node, as every frame names them. */
   readonly cluster: bigint;
@@ -122,4 +140,5 @@ export interface PartitionEnvironment {
   readonly events: PartitionEvents;
   readonly log: PartitionLog;
   readonly limits: PartitionLimits;
+  readonly machinery?: PartitionMachinery;
 }

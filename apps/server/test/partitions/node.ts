@@ -38,6 +38,7 @@ export const testLimits: PartitionLimits = {
   dedupClientsMax: 64,
   consumerOffsetsMax: 16,
   walBytesMax: 64 * 1024 * 1024,
+  walGroupCommitDelayMicros: 0,
   validateChecksum: true,
   partitionIoCapacity: 4,
   pollCompletionCapacity: 8,

@@ -71,8 +71,10 @@ export const partition = section({
     { multipleOf: 4096, min: String(128 * 2 ** 20 + 8192), max: "4 GiB" },
     "Budget of the prepare log of one partition. Checkpoints start at half of it.",
   ),
-  wal_group_commit_delay_micros: dormant(
-    int(0, { max: 10_000 }, "Microseconds to wait for more writes before one sync."),
+  wal_group_commit_delay_micros: int(
+    0,
+    { max: 10_000 },
+    "Microseconds to wait for more writes before one sync. Nobody waits on an idle partition.",
   ),
   validate_checksum: bool(true, "Verify every batch a disk read returns."),
   prepare_queue_depth: int(

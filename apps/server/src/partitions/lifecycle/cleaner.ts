@@ -5,7 +5,10 @@ import type { PartitionGroup } from "../group.js";
 import type { PartitionTable } from "./partition-table.js";
 import type { PartitionShard } from "../shard.js";
 
-/** Deletes what the topics' retention lets go: sealed segments that are too old, or that exceed the size. */
+/**
+ * Deletes what the topics' retention lets go: sealed segments that are too old, or that exceed the size. Gives the files
+ * of idle partitions back by the way.
+ */
 export class Cleaner {
   private readonly shard: PartitionShard;
   private readonly table: PartitionTable;
@@ -18,6 +21,7 @@ export class Cleaner {
   }
 
   async pass(): Promise<void> {
+    this.shard.storage.closeIdleFiles();
     const cleaning: Promise<void>[] = [];
     for (const { group } of this.table.in()) if (group !== undefined) cleaning.push(this.clean(group));
     await Promise.all(cleaning);
