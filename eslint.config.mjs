@@ -12,7 +12,7 @@ const arrows = {
   "packages/uring": [],
   "packages/engine": ["@iggy/protocol"],
   "packages/sdk": ["@iggy/protocol", "@iggy/protocol/legacy"],
-  "apps/server": ["@iggy/protocol", "@iggy/consensus", "@iggy/storage", "@iggy/engine"],
+  "apps/server": ["@iggy/protocol", "@iggy/consensus", "@iggy/storage", "@iggy/engine", "@iggy/uring"],
   examples: ["@iggy/sdk"],
   bdd: ["@iggy/sdk", "@iggy/server"],
 };

@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { GroupProgress, MetadataEffect, PartitionKey } from "@iggy/engine";
 import { type DataDirectory, type Io, openMetadataStore } from "@iggy/storage";
+import type { Block } from "@iggy/uring";
+import type { Backend, RingParts } from "./backend/index.js";
 import { clusterIdOf } from "./cluster-id.js";
 import type { ServerConfig, Settings } from "./config/index.js";
 import { CommandTable } from "./dispatch/command-table.js";
@@ -10,12 +12,13 @@ import { Encryption, portableCipher } from "./encryption/index.js";
 import { Housekeeping } from "./housekeeping.js";
 import { inTurn } from "./in-turn.js";
 import type { Logger, Logging } from "./logging/index.js";
+import { ReceiveMemory } from "./memory/receive-memory.js";
 import { LocalMetadata } from "./metadata/local-metadata.js";
 import { MetadataPlane } from "./metadata/metadata-plane.js";
 import { MachineCatalog } from "./metadata/partition-catalog.js";
 import { passwordSecrets } from "./metadata/password-secrets.js";
 import { openListener } from "./net/open-listener.js";
-import type { TcpListener } from "./net/tcp-listener.js";
+import type { Listener } from "./net/listener.js";
 import { NodeService } from "./node/node-service.js";
 import { openPartitionPlane, type PartitionPlane, type TopicChange } from "./partitions/index.js";
 import { metadataConfig, partitionLimits } from "./plane-settings.js";
@@ -59,15 +62,15 @@ export interface ServerParts {
   readonly connections: ConnectionTable;
   readonly gate: FrameGate;
   readonly housekeeping: Housekeeping;
-  readonly listener: TcpListener | undefined;
+  readonly listener: Listener | undefined;
   readonly log: Logger;
 }
 
 /** Builds the node. Rejects, with nothing left running, when a part of it does not start. */
-export async function openParts(deps: ServerDeps, io: Io, directory: DataDirectory): Promise<ServerParts> {
+export async function openParts(deps: ServerDeps, backend: Backend, directory: DataDirectory): Promise<ServerParts> {
   const started: Stop[] = [];
   try {
-    return await build(deps, io, directory, started);
+    return await build(deps, backend, directory, started);
   } catch (error) {
     await inTurn(started.reverse()).catch((failure: unknown) =>
       deps.logging.part("server").error({ err: failure }, "what was started could not be closed cleanly"),
@@ -81,12 +84,13 @@ type Stop = () => void | Promise<void>;
 
 /** Inside out: log and state first, then what serves them, then the door. */
 async function build(
-  { settings, logging, onFatal }: ServerDeps,
-  io: Io,
+  { settings, logging, onFatal, io }: ServerDeps,
+  backend: Backend,
   directory: DataDirectory,
   started: Stop[],
 ): Promise<ServerParts> {
   const { config, dataDirectory } = settings;
+  const disk = io ?? backend.io;
   const log = logging.part("server");
   const clock = systemClock;
   const clusterName = STANDALONE_CLUSTER;
@@ -94,7 +98,7 @@ async function build(
   const nodes = [STANDALONE_REPLICA];
   const identity = { clusterId: cluster, replicaId: STANDALONE_REPLICA, replicaCount: nodes.length };
 
-  const metadataStore = await openMetadataStore(io, dataDirectory, {
+  const metadataStore = await openMetadataStore(disk, dataDirectory, {
     ...identity,
     journalSlots: config.metadata.journalSlots,
     prepareQueueDepth: config.metadata.prepareQueueDepth,
@@ -112,7 +116,7 @@ async function build(
   });
   const catalog = new MachineCatalog(() => metadata.machine, nodes);
   const partitions: PartitionPlane = openPartitionPlane({
-    io,
+    io: disk,
     dataDirectory,
     identity,
     environment: {
@@ -120,13 +124,11 @@ async function build(
       replica: STANDALONE_REPLICA,
       clock,
       timers: {
-        after: (delayMillis, run) => {
-          const timer = setTimeout(run, delayMillis);
-          return () => clearTimeout(timer);
-        },
+        after: afterTimeout,
       },
       catalog,
       cipherOf: (address) => encryption.cipherOf(address),
+      machinery: { hashing: backend.hasher, checksums: backend.checksums, readMemory: backend.ring?.blocks },
       events: {
         groupDrained: () => late.housekeeping?.groupDrained(),
         historyEnded: () => undefined,
@@ -226,12 +228,34 @@ async function build(
   });
   late.housekeeping = housekeeping;
 
-  const listener = config.tcp.enabled ? await openListener(config, connections, gate, clock) : undefined;
+  const listener = config.tcp.enabled
+    ? await openListener({
+        config,
+        connections,
+        handler: gate,
+        clock,
+        ring: backend.ring && { parts: backend.ring, memory: receiveMemory(backend.ring, partitions) },
+        log: logging.part("tcp"),
+      })
+    : undefined;
   started.push(() => listener?.close());
   bound.tcpPort = listener?.port ?? 0;
   await writeCurrentConfig(dataDirectory, withTcpPort(config, bound.tcpPort));
   housekeeping.start();
   return { config, directory, metadata, partitions, connections, gate, housekeeping, listener, log };
+}
+
+/** Recent batches leave memory before a connection has to wait for some. */
+const receiveMemory = (ring: RingParts, partitions: PartitionPlane): ReceiveMemory<Block> =>
+  new ReceiveMemory({
+    pool: ring.blocks,
+    evict: (bytes) => partitions.evictResident(bytes),
+    after: afterTimeout,
+  });
+
+function afterTimeout(delayMillis: number, run: () => void): () => void {
+  const timer = setTimeout(run, delayMillis);
+  return () => clearTimeout(timer);
 }
 
 async function createRoot(metadata: MetadataPlane, settings: Settings): Promise<void> {

@@ -1,4 +1,5 @@
 import { LibuvIo, openDataDirectory } from "@iggy/storage";
+import { type Backend, openBackend } from "./backend/index.js";
 import { openParts, type ServerDeps, type ServerParts } from "./compose.js";
 import { formatAddress, type Settings } from "./config/index.js";
 import { inTurn } from "./in-turn.js";
@@ -11,10 +12,12 @@ export class Server {
   readonly host: string;
   readonly port: number;
   private readonly parts: ServerParts;
+  private readonly backend: Backend;
   private stopping: Promise<void> | undefined;
 
-  private constructor(parts: ServerParts) {
+  private constructor(parts: ServerParts, backend: Backend) {
     this.parts = parts;
+    this.backend = backend;
     this.host = parts.config.tcp.address.host;
     this.port = parts.listener?.port ?? 0;
   }
@@ -24,16 +27,21 @@ export class Server {
    * any of it fails.
    */
   static async start(deps: ServerDeps): Promise<Server> {
-    const { settings, logging, io = new LibuvIo() } = deps;
-    const directory = await openDataDirectory(io, settings.dataDirectory, { fresh: settings.fresh });
+    const { settings, logging } = deps;
+    const directory = await openDataDirectory(deps.io ?? new LibuvIo(), settings.dataDirectory, {
+      fresh: settings.fresh,
+    });
+    let backend: Backend | undefined;
     try {
       const { config } = settings;
       await logging.open(config.logging, settings.dataDirectory, () => Date.now());
       announce(settings, logging);
       await recreateRuntimeDirectory(settings.dataDirectory, config);
-      const parts = await openParts(deps, io, directory);
-      return new Server(parts);
+      backend = openBackend(settings.config.io.backend, settings.config.memoryPool.sizeBytes);
+      logging.part("server").info({ backend: backend.kind }, backend.description);
+      return new Server(await openParts(deps, backend, directory), backend);
     } catch (error) {
+      await backend?.close();
       await directory.release();
       throw error;
     }
@@ -65,6 +73,7 @@ export class Server {
       () => partitions.close(),
       () => metadata.close(),
       () => this.closeConnections(config.messageBus.closeGraceMillis),
+      () => this.backend.close(),
       () => directory.release(),
     ]);
     log.info({}, "stopped");

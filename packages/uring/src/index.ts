@@ -29,3 +29,12 @@ export {
   type SystemError,
   type TurnHook,
 } from "./ring/index.js";
+export {
+  type BatchStamp,
+  type Hasher,
+  type HashStream,
+  isNativeHash,
+  nativeHasher,
+  portableHasher,
+  type PortableHashing,
+} from "./hash/index.js";

@@ -28,12 +28,6 @@ const UNAVAILABLE: readonly Unavailable[] = [
     says: "this version has no external authentication",
   },
   {
-    key: "io.backend",
-    isOn: ({ io }) => io.backend === "uring",
-    answer: "refuse",
-    says: 'this version has no io_uring backend: use "auto" or "libuv"',
-  },
-  {
     key: "quic.enabled",
     isOn: ({ quic }) => quic.enabled,
     answer: "warn",

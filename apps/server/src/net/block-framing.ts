@@ -51,11 +51,16 @@ export class BlockFraming<Block extends Memory> {
   private expectedBytes = QUIET_BYTES;
   private expectsLarge = false;
   private offeredBytes = 0;
-  private isClosed = false;
+  private closed = false;
 
   constructor(events: ChannelEvents, allocate: AllocateBlock<Block>) {
     this.events = events;
     this.allocate = allocate;
+  }
+
+  /** Nothing arrives here any more. */
+  get isClosed(): boolean {
+    return this.closed;
   }
 
   /** Bytes of the memory that it holds now. */
@@ -65,7 +70,7 @@ export class BlockFraming<Block extends Memory> {
 
   /** Undefined while there is no memory for it; ask again later. */
   landing(): Landing<Block> | undefined {
-    if (this.isClosed) return undefined;
+    if (this.closed) return undefined;
     const needed = this.neededBytes();
     const { block } = this;
     const room = block === undefined ? 0 : block.bytes.length - this.filled;
@@ -103,14 +108,14 @@ export class BlockFraming<Block extends Memory> {
 
   /** Lets everything go. */
   close(): void {
-    this.isClosed = true;
+    this.closed = true;
     this.drop();
   }
 
   private cut(block: Block): void {
     const { events } = this;
     const { bytes } = block;
-    while (!this.isClosed) {
+    while (!this.closed) {
       const size = frameSize(bytes, this.start, this.filled - this.start);
       if (size === undefined) break;
       checkFrameSize(size, events.maxFrameBytes);
@@ -120,7 +125,7 @@ export class BlockFraming<Block extends Memory> {
       this.expect(size);
       events.frame(frame, block);
     }
-    if (this.isClosed || this.start < this.filled) return;
+    if (this.closed || this.start < this.filled) return;
     const roomWanted = this.expectsLarge ? this.expectedBytes : ROOM_BYTES_MIN;
     if (bytes.length - this.filled < roomWanted) this.drop();
   }

@@ -3,7 +3,13 @@ import type { ServerConfig } from "../config/index.js";
 import type { Clock } from "../request.js";
 import type { ConnectionTable } from "../sessions/connection-table.js";
 import { openFilesLimit } from "../system/index.js";
+import type { Channel } from "./channel.js";
 import { Connection, type ConnectionHandler, type ConnectionLimits } from "./connection.js";
+import type { Block } from "@iggy/uring";
+import type { RingParts } from "../backend/index.js";
+import type { ReceiveMemory } from "../memory/receive-memory.js";
+import type { Listener } from "./listener.js";
+import { RingTcpListener } from "./ring-tcp-listener.js";
 import { TcpListener } from "./tcp-listener.js";
 import { loadTlsMaterial } from "./tls-material.js";
 
@@ -20,13 +26,25 @@ const CONNECTIONS_DEFAULT = 4096;
 /** The id of a connection is a u32 on the wire, whose last value means "none". */
 const CONNECTION_ID_MAX = 0xffff_fffe;
 
+export interface ListenerDeps {
+  readonly config: ServerConfig;
+  readonly connections: ConnectionTable;
+  readonly handler: ConnectionHandler;
+  readonly clock: Clock;
+  /** Where connections without TLS are served; undefined leaves them to libuv, as those with TLS always are. */
+  readonly ring?: { readonly parts: RingParts; readonly memory: ReceiveMemory<Block> } | undefined;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
 /** Binds the TCP listener; every connection that it accepts is entered in the table and served by the handler. */
-export async function openListener(
-  config: ServerConfig,
-  connections: ConnectionTable,
-  handler: ConnectionHandler,
-  clock: Clock,
-): Promise<TcpListener> {
+export async function openListener({
+  config,
+  connections,
+  handler,
+  clock,
+  ring,
+  log,
+}: ListenerDeps): Promise<Listener> {
   let nextId = 1;
   const limits: ConnectionLimits = {
     maxFrameBytes: config.messageBus.maxMessageSizeBytes,
@@ -37,18 +55,28 @@ export async function openListener(
     queuedBytesMax: QUEUED_BYTES_MAX,
   };
   const { address, tls } = config.tcp;
+  const connect = (channel: Channel): Connection => {
+    const connection = new Connection(nextId, ClientTransport.tcp, channel, handler, limits, clock);
+    nextId = nextId >= CONNECTION_ID_MAX ? 1 : nextId + 1;
+    connections.add(connection);
+    return connection;
+  };
+  if (ring !== undefined && !tls.enabled) {
+    return new RingTcpListener(ring.parts, ring.memory, {
+      ...address,
+      closeGraceMillis: config.messageBus.closeGraceMillis,
+      connectionsMax: connectionsMax(config),
+      onChannel: connect,
+      onError: (error) => log.warn({ err: error }, "connections can't be accepted for the moment"),
+    });
+  }
   const listener = new TcpListener({
     ...address,
     ...(tls.enabled ? { tls: await loadTlsMaterial(tls) } : {}),
     handshakeTimeoutMillis: config.messageBus.handshakeGraceMillis,
     closeGraceMillis: config.messageBus.closeGraceMillis,
     connectionsMax: connectionsMax(config),
-    onChannel: (channel) => {
-      const connection = new Connection(nextId, ClientTransport.tcp, channel, handler, limits, clock);
-      nextId = nextId >= CONNECTION_ID_MAX ? 1 : nextId + 1;
-      connections.add(connection);
-      channel.attach(connection);
-    },
+    onChannel: (channel) => channel.attach(connect(channel)),
   });
   await listener.listen();
   return listener;

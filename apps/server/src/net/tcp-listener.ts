@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { timerMillis } from "../timer-limit.js";
+import type { Listener } from "./listener.js";
 import { SocketChannel } from "./socket-channel.js";
 
 export interface TcpListenerOptions {
@@ -23,7 +24,7 @@ export interface TcpListenerOptions {
 const SOCKET = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
 /** Accepts TCP or TLS connections and hands each over as a channel. */
-export class TcpListener {
+export class TcpListener implements Listener {
   private readonly server: Server;
   private readonly options: TcpListenerOptions;
   private readonly sockets = new Set<Socket>();

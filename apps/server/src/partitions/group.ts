@@ -108,6 +108,7 @@ export class PartitionGroup {
       machine,
       replica,
       cipher,
+      hashing: shard.hashing,
       isSingle: replica.identity.members.length === 1,
       attach: (request) => this.pipeline.attach(request),
     };
@@ -167,7 +168,7 @@ export class PartitionGroup {
       request.deny(code);
       return;
     }
-    const facts = checkIncomingBatch(command.batch, command.messagesCount);
+    const facts = checkIncomingBatch(this.shard.hashing, command.batch, command.messagesCount);
     if (typeof facts === "number") request.deny(facts);
     else this.pipeline.submit(new SendWork(this.context, request, command.batch, facts, command.partitionNamed));
   }

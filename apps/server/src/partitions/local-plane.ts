@@ -261,6 +261,10 @@ class LocalPlane implements PartitionPlane {
     return this.cleaning;
   }
 
+  evictResident(bytes: number): number {
+    return this.shard.storage.resident.evict(bytes);
+  }
+
   drain(): void {
     this.shard.isDraining = true;
     for (const local of this.table.in()) {

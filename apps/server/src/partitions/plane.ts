@@ -53,6 +53,8 @@ export interface PartitionPlane extends PartitionRequests {
   retireSessions(sessions: readonly EndedSession[]): Promise<void>;
   /** One retention pass over every partition. */
   clean(): Promise<void>;
+  /** Lets the oldest recent batches that are kept for readers go; gives the bytes that came free. */
+  evictResident(bytes: number): number;
   /** Answers everything that waits with 58 and takes no more; first step of a graceful stop. */
   drain(): void;
   /**

@@ -101,8 +101,8 @@ describe("a deleted partition", () => {
     node.plane.reconcile(partition);
     const [old, early] = [node.send({ count: 1 }), node.poll({}, { partitionIncarnation: 60 })];
     expect(codeOf(await old.answered)).toBe(ErrorCode.HistoryUnavailable);
-    // Its predecessor's files are still being deleted.
-    expect(codeOf(await early.answered)).toBe(ErrorCode.TransientNotAccepted);
+    // It waits until its predecessor's files are gone.
+    expect(polled(await early.answered).offsets).toEqual([]);
     await node.plane.settled();
     const sender = { partitionIncarnation: 60 };
     expect(polled(await node.poll({}, sender).answered).offsets).toEqual([]);

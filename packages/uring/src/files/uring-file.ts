@@ -39,17 +39,20 @@ export class UringFile implements IoFile {
     let filled = 0;
     while (filled < into.length) {
       const rest = into.subarray(filled);
-      const cached = this.readCached(rest, position + filled);
-      const count = cached === WOULD_WAIT ? await this.readFromDisk(rest, position + filled) : cached;
+      const count = this.readNow(rest, position + filled) ?? (await this.readFromDisk(rest, position + filled));
       if (count === 0) break;
       filled += count;
     }
     return filled;
   }
 
-  /** What the page cache has of it, at once: bytes read, 0 at the end of the file, -1 when the disk must be waited for. */
-  readCached(into: Uint8Array, position: number): number {
-    return this.ring.addon.pread(this.own(), into, position, true);
+  /**
+   * What the page cache has of it, at once: bytes read, 0 at the end of the file. Undefined when the disk must be waited
+   * for.
+   */
+  readNow(into: Uint8Array, position: number): number | undefined {
+    const count = this.ring.addon.pread(this.own(), into, position, true);
+    return count === WOULD_WAIT ? undefined : count;
   }
 
   async write(buffers: readonly Uint8Array[], position: number): Promise<void> {

@@ -34,11 +34,12 @@ export class SlabAllocator implements BlockSource, BlockOwner {
   private trims = 0;
   private open = true;
 
-  constructor(slab: Slab, { region = 0, budgetBytes, checked = false }: SlabAllocatorOptions = {}) {
+  constructor(slab: Slab, { region = 0, budgetBytes, checked = false }: SlabAllocatorOptions = {}, isClaimed = false) {
     if (!Number.isInteger(region) || region < 0 || region >= slab.regions) {
       throw new RangeError(`the slab has regions 0 to ${slab.regions - 1}, not ${region}`);
     }
-    if (!slab.control.claim(region)) throw new Error(`somebody allocates from region ${region} of the slab already`);
+    if (!isClaimed && !slab.control.claim(region))
+      throw new Error(`somebody allocates from region ${region} of the slab already`);
     this.slab = slab;
     this.region = region;
     this.checked = checked;
@@ -46,6 +47,14 @@ export class SlabAllocator implements BlockSource, BlockOwner {
     const regionBytes = (control.regionEnd(region) - control.regionStart(region)) * UNIT_BYTES;
     this.budgetBytes = Math.min(budgetBytes ?? regionBytes, regionBytes);
     this.findFree(control.markUsed(region));
+  }
+
+  /** Allocates from the first region that nobody else allocates from; undefined when there is none. */
+  static inFreeRegion(slab: Slab, options: Omit<SlabAllocatorOptions, "region"> = {}): SlabAllocator | undefined {
+    for (let region = 0; region < slab.regions; region++) {
+      if (slab.control.claim(region)) return new SlabAllocator(slab, { ...options, region }, true);
+    }
+    return undefined;
   }
 
   get isOpen(): boolean {

@@ -20,6 +20,8 @@ export class LocalPartition {
   readonly address: PartitionAddress;
   readonly incarnation: number;
   readonly early: EarlyRequests;
+  /** Its files may exist: it was opened, or opening it was tried. */
+  hasBegun = false;
   /** The work of opening it; it ends soon after the partition is removed. */
   opening: Promise<void> = Promise.resolve();
   /** Generation of the owner whose installation is under way, by group. */

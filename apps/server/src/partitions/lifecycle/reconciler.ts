@@ -96,17 +96,17 @@ export class Reconciler {
     if (!members.includes(this.shard.environment.replica)) return;
     const local = this.table.get(address);
     if (local === undefined) {
-      // The directory of an earlier incarnation goes first; its removal looks here again.
-      if (this.removing.has(partitionGroup(address))) return;
       const opening = new LocalPartition(address, incarnation, this.shard, this.earlyBytes);
       this.table.add(opening);
-      this.startOpening(opening, 0);
+      // The directory of an earlier incarnation goes first; its removal goes on here.
+      if (!this.removing.has(partitionGroup(address))) this.startOpening(opening, 0);
     } else if (local.group !== undefined) this.alignment.align(local, local.group, description);
   }
 
   // Opening.
 
   private startOpening(local: LocalPartition, failures: number): void {
+    local.hasBegun = true;
     local.opening = this.open(local, failures);
     this.jobs.add(local.opening);
   }
@@ -154,6 +154,8 @@ export class Reconciler {
     const { group, address } = local;
     this.table.remove(local);
     local.remove();
+    // It still waited for the removal of the one before it: there is nothing of it to remove.
+    if (!local.hasBegun) return;
     group?.close(ErrorCode.HistoryUnavailable);
     this.removing.add(partitionGroup(address));
     this.jobs.add(this.finishRemoval(local, group, 0));
@@ -178,7 +180,9 @@ export class Reconciler {
       return;
     }
     this.removing.delete(partitionGroup(address));
-    this.look(address);
+    const next = this.table.get(address);
+    if (next === undefined) this.look(address);
+    else this.startOpening(next, 0);
   }
 
   private after(millis: number, run: () => void): void {

@@ -1,6 +1,7 @@
 import type { Prepare, Proposal, Replica } from "@iggy/consensus";
 import type { Applied, PartitionMachine } from "@iggy/engine";
 import type { ClientRequest } from "../../request.js";
+import type { BatchHashing } from "../environment.js";
 import type { PartitionCipher } from "../partition-cipher.js";
 import { type AnswerContext, committedReply } from "./committed-replies.js";
 import type { Work } from "./write-pipeline.js";
@@ -10,6 +11,7 @@ export interface WriteContext {
   readonly machine: PartitionMachine;
   readonly replica: Replica;
   readonly cipher: PartitionCipher | undefined;
+  readonly hashing: BatchHashing;
   /** One replica holds the partition: an offset write without acknowledgement answers before the journal is synced. */
   readonly isSingle: boolean;
   attach(request: ClientRequest): boolean;

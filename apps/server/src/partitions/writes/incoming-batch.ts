@@ -7,9 +7,9 @@ import {
   MAX_USER_HEADERS_SIZE,
   MESSAGE_HEADER_SIZE,
   MessageCursor,
-  verifyBatch,
   WireError,
 } from "@iggy/protocol";
+import type { BatchHashing } from "../environment.js";
 
 /** Batches up to this size are copied out of a much larger buffer, which they would keep alive while they are resident. */
 const COPY_BELOW = 16 * 1024;
@@ -24,9 +24,13 @@ const cursor = new MessageCursor();
  * nothing in the fields that the server stamps, each message within its limits. Gives what the state machine needs of
  * it, or the code that refuses it.
  */
-export function checkIncomingBatch(batch: Uint8Array, messagesCount: number): BatchFacts | number {
+export function checkIncomingBatch(
+  hashing: BatchHashing,
+  batch: Uint8Array,
+  messagesCount: number,
+): BatchFacts | number {
   try {
-    if (verifyBatch(batch) !== batch.length) return ErrorCode.InvalidCommand;
+    if (hashing.verifyBatch(batch) !== batch.length) return ErrorCode.InvalidCommand;
     header.at(batch);
     const isStamped = header.partitionId !== 0 || header.baseOffset !== 0 || header.baseTimestamp !== 0;
     if (isStamped || header.messageCount !== messagesCount) return ErrorCode.InvalidCommand;

@@ -1,6 +1,6 @@
 import type { Proposal } from "@iggy/consensus";
 import type { BatchFacts } from "@iggy/engine";
-import { Operation, stampBatch } from "@iggy/protocol";
+import { Operation } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
 import type { ClientRequest } from "../../request.js";
 import { ClientWork, type WriteContext } from "./client-work.js";
@@ -29,7 +29,7 @@ export class SendWork extends ClientWork {
 
   admit(timestampMicros: number): Proposal | undefined {
     if (this.isFenced()) return undefined;
-    const { machine, cipher } = this.context;
+    const { machine, cipher, hashing } = this.context;
     const admission = machine.admitSend(this.request, this.facts, this.partitionNamed, timestampMicros);
     if (answerWithoutOrdering(this.request, admission, this.answering)) return undefined;
     const batch = cipher === undefined ? this.storable() : cipher.sealBatch(this.batch);
@@ -37,7 +37,7 @@ export class SendWork extends ClientWork {
       this.request.deny(batch);
       return undefined;
     }
-    stampBatch(batch, 0, {
+    hashing.stampBatch(batch, 0, {
       partitionId: machine.facts.partitionId,
       baseOffset: machine.assignableOffset,
       baseTimestamp: timestampMicros,

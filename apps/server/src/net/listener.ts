@@ -1,0 +1,11 @@
+/** Accepts connections of clients on one address. */
+export interface Listener {
+  /** Port that was bound. */
+  readonly port: number;
+  /** Stops to accept; existing connections stay. */
+  stopAccepting(): void;
+  /** Ends every connection that is still there. */
+  destroyConnections(): void;
+  /** Both at once. */
+  close(): void;
+}
