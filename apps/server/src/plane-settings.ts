@@ -4,7 +4,7 @@ import type { PartitionLimits } from "./partitions/index.js";
 import { SERVER_VERSION } from "./version.js";
 
 /** Recent batches that all partitions together keep in memory for readers. */
-const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
+const RESIDENT_BYTES_MAX = 192 * 1024 * 1024;
 /** Largest page of metadata changes; a smaller frame limit lowers it. */
 const CHANGES_PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -21,8 +21,8 @@ export const metadataConfig = (config: ServerConfig, nodes: readonly number[]): 
   changesPageBytesMax: Math.min(CHANGES_PAGE_BYTES_MAX, config.messageBus.maxMessageSizeBytes),
 });
 
-/** What the configuration says to the partitions. */
-export const partitionLimits = (config: ServerConfig): PartitionLimits => ({
+/** What the configuration says to the partitions of one of so many shards. */
+export const partitionLimits = (config: ServerConfig, shardCount: number): PartitionLimits => ({
   prepareQueueDepth: config.partition.prepareQueueDepth,
   dedupClientsMax: config.partition.dedupClientsMax,
   consumerOffsetsMax: config.partition.consumerOffsetsMax,
@@ -38,5 +38,5 @@ export const partitionLimits = (config: ServerConfig): PartitionLimits => ({
   deferredPollMaxReadBytes: config.sharding.deferredPollMaxReadBytes,
   deferredPollMaxInflightBytes: config.sharding.deferredPollMaxInflightBytes,
   maxMessageSizeBytes: config.messageBus.maxMessageSizeBytes,
-  residentBytesMax: RESIDENT_BYTES_MAX,
+  residentBytesMax: Math.floor(RESIDENT_BYTES_MAX / shardCount),
 });

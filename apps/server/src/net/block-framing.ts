@@ -18,12 +18,8 @@ export interface Landing<Block extends Memory> {
 
 /** What a quiet connection holds, so that thousands of them cost little. */
 const QUIET_BYTES = 4096;
-/** A block that many small frames share at most. */
-const SHARED_BYTES_MAX = 64 * 1024;
-/** A frame above this is large. */
-const LARGE_BYTES_MIN = 16 * 1024;
-/** The next frame is expected to be as large as the last one, up to this. */
-const EXPECTED_BYTES_MAX = 1024 * 1024;
+/** A block that small frames share at most. */
+const SHARED_BYTES_MAX = 16 * 1024;
 /** Less room than this at the end of a block is not worth a receive. */
 const ROOM_BYTES_MIN = 1024;
 /** The rest of a frame above this is received in one go. */
@@ -38,7 +34,8 @@ const GROWTH = 4;
 /**
  * Cuts what arrives in pooled blocks into frames, in place. A frame is handed on as a part of its block; whoever keeps it
  * retains the block. Each block is filled from front to back and never written to again, so frames that are kept stay as
- * they are.
+ * they are. A large frame begins in a small block and moves, with the little of it that is there, to a block of its own
+ * size.
  */
 export class BlockFraming<Block extends Memory> {
   private readonly events: ChannelEvents;
@@ -47,9 +44,8 @@ export class BlockFraming<Block extends Memory> {
   /** Bytes of the block that hold something, and where the first incomplete frame among them begins. */
   private filled = 0;
   private start = 0;
-  /** Size of the next block, as far as the past tells. */
-  private expectedBytes = QUIET_BYTES;
-  private expectsLarge = false;
+  /** Size of the next block, unless a frame needs a larger one. */
+  private sharedBytes = QUIET_BYTES;
   private offeredBytes = 0;
   private closed = false;
 
@@ -75,7 +71,7 @@ export class BlockFraming<Block extends Memory> {
     const { block } = this;
     const room = block === undefined ? 0 : block.bytes.length - this.filled;
     if (block === undefined || needed > block.bytes.length - this.start || room < Math.min(ROOM_BYTES_MIN, needed)) {
-      return this.moveTo(Math.max(needed, this.expectedBytes));
+      return this.moveTo(Math.max(needed, this.sharedBytes));
     }
     return this.landingIn(block);
   }
@@ -86,7 +82,7 @@ export class BlockFraming<Block extends Memory> {
     if (block === undefined) throw new Error("bytes arrived without a landing for them");
     this.filled += bytes;
     // Everything that was offered is full, so more is waiting.
-    if (bytes === this.offeredBytes && !this.expectsLarge) this.expectSmall(GROWTH * this.expectedBytes);
+    this.sharedBytes = bytes === this.offeredBytes ? SHARED_BYTES_MAX : QUIET_BYTES;
     events.heard();
     // Frames are looked at while their connection may end and let go of everything.
     block.retain();
@@ -98,12 +94,6 @@ export class BlockFraming<Block extends Memory> {
     }
     block.release();
     events.settled();
-  }
-
-  /** Lets an empty block go, and begins small again: the connection has been quiet. */
-  relax(): void {
-    this.expectSmall(QUIET_BYTES);
-    if (this.start === this.filled) this.drop();
   }
 
   /** Lets everything go. */
@@ -122,25 +112,11 @@ export class BlockFraming<Block extends Memory> {
       if (this.filled - this.start < size) break;
       const frame = bytes.subarray(this.start, this.start + size);
       this.start += size;
-      this.expect(size);
       events.frame(frame, block);
     }
     if (this.closed || this.start < this.filled) return;
-    const roomWanted = this.expectsLarge ? this.expectedBytes : ROOM_BYTES_MIN;
-    if (bytes.length - this.filled < roomWanted) this.drop();
-  }
-
-  /** Large frames come one by one, each in a block of its own; small ones share blocks. */
-  private expect(size: number): void {
-    if (size > LARGE_BYTES_MIN) {
-      this.expectsLarge = true;
-      this.expectedBytes = Math.min(size, EXPECTED_BYTES_MAX);
-    } else if (this.expectsLarge) this.expectSmall(QUIET_BYTES);
-  }
-
-  private expectSmall(bytes: number): void {
-    this.expectsLarge = false;
-    this.expectedBytes = Math.min(bytes, SHARED_BYTES_MAX);
+    // A block that was made for one large frame must not wait for the next one: that may be long in coming.
+    if (bytes.length > SHARED_BYTES_MAX || bytes.length - this.filled < ROOM_BYTES_MIN) this.drop();
   }
 
   /** Bytes from the start of the incomplete frame on that the block must hold. */

@@ -52,7 +52,7 @@ function checkMessageSizes(batch: Uint8Array): number | undefined {
 }
 
 /** Small frames that follow each other share a block of up to this size, and mostly all of them are kept. */
-const SHARED_BLOCK_BYTES = 64 * 1024;
+const SHARED_BLOCK_BYTES = 16 * 1024;
 
 /** Whether keeping a batch in a pooled block would keep much more memory from others than it needs. */
 export const isWasteful = (batchBytes: number, blockBytes: number): boolean =>
