@@ -32,7 +32,7 @@ export class UringIo implements Io {
   constructor(ring: Ring, rare: FallbackIo) {
     this.ring = ring;
     this.rare = rare;
-    this.paths = new PathDesk(ring.blocks);
+    this.paths = new PathDesk(ring);
   }
 
   async open(path: string, mode: OpenMode): Promise<UringFile> {

@@ -52,6 +52,10 @@ export class MessageTables {
     else table.block.release();
   }
 
+  close(): void {
+    for (const { block } of this.free.splice(0)) block.release();
+  }
+
   private create(): MessageTable | undefined {
     const block = this.blocks.allocate(TABLE_BYTES);
     if (block === undefined) return undefined;

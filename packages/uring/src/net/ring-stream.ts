@@ -53,6 +53,7 @@ export class RingStream implements Completion, Sending {
     this.sender = Sender.of(ring);
     this.queue = new SendQueue(ring.slab, this.sender.memory);
     ring.addon.socketOption(descriptor, "noDelay", 1);
+    this.sender.add(this);
   }
 
   /** `ip:port` of the peer; of one that was gone before anybody asked `unknown:0`. */
@@ -279,6 +280,7 @@ export class RingStream implements Completion, Sending {
     if (!isOver || this.isReceiving || this.isSending || this.isClosed) return;
     this.peer ??= this.findPeer();
     this.isClosed = this.isDestroyed = true;
+    this.sender.remove(this);
     this.ring.addon.socketClose(this.descriptor);
     process.nextTick(() => {
       this.queue.drop();

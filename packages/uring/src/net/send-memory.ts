@@ -35,4 +35,10 @@ export class SendMemory {
   offsetIn(block: Block): number {
     return block.offset + this.filled;
   }
+
+  /** Lets go of the block that further copies would go to. */
+  close(): void {
+    this.block?.release();
+    this.block = undefined;
+  }
 }

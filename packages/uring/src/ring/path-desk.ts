@@ -1,4 +1,5 @@
-import type { Block, BlockSource } from "../memory/index.js";
+import type { Block } from "../memory/index.js";
+import type { Ring } from "./ring.js";
 
 /** The longest path that Linux takes, with the zero that ends it. */
 const PATH_BYTES_MAX = 4096;
@@ -16,10 +17,11 @@ export class PathDesk {
   private readonly waiting: (() => void)[] = [];
   private readonly encoder = new TextEncoder();
 
-  constructor(blocks: BlockSource) {
-    const block = blocks.allocate(PLACES * 2 * PATH_BYTES_MAX);
+  constructor(ring: Ring) {
+    const block = ring.blocks.allocate(PLACES * 2 * PATH_BYTES_MAX);
     if (block === undefined) throw new RangeError("the block source has no room for paths");
     this.block = block;
+    ring.atClose(() => block.release());
   }
 
   /** Runs with one or two paths placed. */

@@ -54,6 +54,7 @@ export class Ring {
   private readonly completionMask: number;
   private readonly completions: number;
   private readonly submissionFlags: number;
+  private readonly closeCallbacks: (() => void)[] = [];
   private hooks: TurnHook[] = [];
   private status: "open" | "closing" | "closed" = "open";
   private closed: Promise<void> | undefined;
@@ -180,6 +181,11 @@ export class Ring {
     if (this.state[RingState.referenced] === 0) this.addon.ringReference(this.description.id);
   }
 
+  /** The callback runs when the ring is closed: what the ring's users keep for it goes then. */
+  atClose(callback: () => void): void {
+    this.closeCallbacks.push(callback);
+  }
+
   /** Cancels everything, waits for it, and gives the ring back. */
   close(): Promise<void> {
     this.closed ??= this.finishAll();
@@ -199,6 +205,7 @@ export class Ring {
       this.operations.remove(slot);
       owner?.completed(-Errno.canceled, tag, 0);
     }
+    for (const callback of this.closeCallbacks) callback();
   }
 
   /** Called by the addon: when there are completions, and before a submission that something waits for. */
@@ -224,19 +231,20 @@ export class Ring {
   private harvest(): void {
     // As many as fit, then the loop gets its turn; it calls again at once when there are more.
     let budget = this.completionMask + 1;
-    let head = this.words[this.completionHead] ?? 0;
     do {
+      let head = this.words[this.completionHead] ?? 0;
       const tail = Atomics.load(this.words, this.completionTail);
-      try {
-        while (head !== tail && budget > 0) {
-          const at = this.completions + (head & this.completionMask) * COMPLETION_WORDS;
-          head = (head + 1) | 0;
-          budget--;
-          this.complete(this.words[at] ?? 0, this.words[at + 1] ?? 0, this.words[at + 2] ?? 0, this.words[at + 3] ?? 0);
-          if (!this.isUsable()) return;
-        }
-      } finally {
-        if (this.isUsable()) Atomics.store(this.words, this.completionHead, head);
+      for (; head !== tail && budget > 0; budget--) {
+        const at = this.completions + (head & this.completionMask) * COMPLETION_WORDS;
+        const slot = this.words[at] ?? 0;
+        const generation = this.words[at + 1] ?? 0;
+        const result = this.words[at + 2] ?? 0;
+        const flags = this.words[at + 3] ?? 0;
+        head = (head + 1) | 0;
+        // Taken before anybody hears of it: whoever does may throw, or close the ring, which takes what is left.
+        Atomics.store(this.words, this.completionHead, head);
+        this.complete(slot, generation, result, flags);
+        if (!this.isUsable()) return;
       }
     } while (budget > 0 && this.hasOverflow());
   }
@@ -328,6 +336,8 @@ export class Ring {
       await new Promise((wake) => setTimeout(wake, waitMillis));
     }
     this.destroy();
+    // What its users do about the end is done when this resolves.
+    await new Promise((wake) => setImmediate(wake));
   }
 }
 

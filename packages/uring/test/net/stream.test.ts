@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import net from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Block, RingListener, RingStream } from "../../src/index.js";
 import { connect, echo, readAll, Recorder, serve } from "../support/sink.js";
@@ -22,6 +22,8 @@ withRing("a stream", (addon) => {
     await listener?.close();
     await uring.close();
     expect(uring.ring.inFlight).toBe(0);
+    await nextTurn();
+    expect(uring.blocks.usedBytes).toBe(0);
   });
 
   test("takes bytes in whatever pieces they come", async () => {
@@ -285,7 +287,7 @@ withRing("a stream", (addon) => {
     await both.close();
   });
 
-  test("refuses a port that is taken, with the system's error", async () => {
+  test("refuses a port that is taken, with the system's error", () => {
     listener = serve(uring, echo);
     const { port } = listener;
     const options = { host: "127.0.0.1", port, onAccept: () => undefined };
