@@ -3,6 +3,7 @@ import type { PartitionOptions } from "../contracts.js";
 import { PartitionFenced } from "../errors.js";
 import { clearLeftovers, makeDurableDirectory, putFile, replaceFile, withFile } from "../io/files.js";
 import type { Io } from "../io/io.js";
+import { isMissing } from "../io/os-error.js";
 import {
   CHECKPOINT_FILE,
   CREATION_RECORD,
@@ -188,13 +189,21 @@ async function clearPartition(io: Io, directory: string): Promise<void> {
 export async function removePartition(io: Io, dataDirectory: string, id: PartitionId): Promise<void> {
   const steps = partitionSteps(id);
   await clearPartition(io, partitionDirectory(dataDirectory, id));
-  const parent = [dataDirectory, ...steps.slice(0, -1)].join("/");
-  if ((await io.list(parent)) !== undefined) await io.syncDirectory(parent);
+  await syncIfPresent(io, [dataDirectory, ...steps.slice(0, -1)].join("/"));
   await io.removeTree(initialisationDirectory(dataDirectory, id));
   await io.syncDirectory(`${dataDirectory}/${INITIALISATION_DIRECTORY}`);
   // partitions, topic, topics, stream: each goes when its last child went.
   for (let depth = steps.length - 1; depth > 1; depth--) {
     await io.removeEmptyDirectory([dataDirectory, ...steps.slice(0, depth)].join("/"));
+  }
+}
+
+/** A neighbour that is removed at the same time takes the empty parent with it. */
+async function syncIfPresent(io: Io, directory: string): Promise<void> {
+  try {
+    await io.syncDirectory(directory);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
   }
 }
 
