@@ -159,6 +159,46 @@ describe("a group that needs no sync", () => {
     expect([first.journaledOp, second.journaledOp]).toEqual([2, 2]);
   });
 
+  it("is handed over for a while when the disk made one wait", async () => {
+    const clock = new TestClock();
+    const io = await quickDisk();
+    let isSlow = false;
+    const written: string[] = [];
+    const open = io.open.bind(io);
+    io.open = async (path, mode) => {
+      const file = await open(path, mode);
+      return {
+        ...file,
+        writeNow: (buffers, position) => {
+          written.push("at once");
+          if (isSlow) clock.micros += 20_000;
+          file.writeNow?.(buffers, position);
+        },
+        write: (buffers, position) => {
+          written.push("handed over");
+          return file.write(buffers, position);
+        },
+      };
+    };
+    const partition = await TestPartition.open(io, { clock });
+    const send = async (): Promise<string[]> => {
+      written.length = 0;
+      await partition.send(["a"]);
+      return [...written];
+    };
+    await send();
+    expect(await send()).toEqual(["at once", "at once"]);
+    isSlow = true;
+    expect(await send()).toEqual(["at once", "at once"]);
+    isSlow = false;
+    expect(await send()).toEqual(["handed over", "handed over"]);
+    clock.pass(200_000);
+    expect(await send()).toEqual(["handed over", "handed over"]);
+    clock.pass(100_000);
+    expect(await send()).toEqual(["at once", "at once"]);
+    expect(await partition.texts()).toHaveLength(6);
+  });
+
   it("takes its time when it begins a segment, renews offsets or is very large, and loses nothing", async () => {
     const io = await quickDisk();
     const partition = await TestPartition.open(io, { segmentSizeBytes: 700, offsetReservationLease: 3 });

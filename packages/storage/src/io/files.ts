@@ -1,4 +1,5 @@
 import type { Io, IoFile } from "./io.js";
+import type { WritePace } from "../shard/write-pace.js";
 import { isMissing } from "./os-error.js";
 
 const TEMPORARY_SUFFIX = ".tmp";
@@ -34,9 +35,18 @@ export async function withFile<T>(
 }
 
 /** Writes at once where the file can do that and it does not take long, which is less work than waiting for it. */
-export async function writeSoon(file: IoFile, buffers: readonly Uint8Array[], position: number): Promise<void> {
-  if (file.writeNow === undefined || lengthOf(buffers) > WRITE_NOW_BYTES_MAX) await file.write(buffers, position);
-  else file.writeNow(buffers, position);
+export async function writeSoon(
+  file: IoFile,
+  buffers: readonly Uint8Array[],
+  position: number,
+  pace: WritePace,
+): Promise<void> {
+  if (file.writeNow === undefined || lengthOf(buffers) > WRITE_NOW_BYTES_MAX || !pace.begin()) {
+    await file.write(buffers, position);
+  } else {
+    file.writeNow(buffers, position);
+    pace.end();
+  }
 }
 
 function lengthOf(buffers: readonly Uint8Array[]): number {

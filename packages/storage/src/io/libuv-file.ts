@@ -29,6 +29,17 @@ export class LibuvFile implements IoFile {
     }
   }
 
+  /** Into the page cache, which takes less than a thread of the pool would take to begin. */
+  writeNow(buffers: readonly Uint8Array[], position: number): void {
+    let rest = buffers;
+    let at = position;
+    while (rest.length > 0) {
+      const written = this.writeOnceNow(rest, at);
+      at += written;
+      rest = unwritten(rest, written);
+    }
+  }
+
   sync(): Promise<void> {
     return new Promise((resolve, reject) => {
       fs.fdatasync(this.descriptor, (error) => {
@@ -74,6 +85,14 @@ export class LibuvFile implements IoFile {
     });
   }
 
+  private writeOnceNow(buffers: readonly Uint8Array[], position: number): number {
+    const [only] = buffers;
+    if (only !== undefined && buffers.length === 1) {
+      return fs.writeSync(this.descriptor, only, 0, only.length, position);
+    }
+    return fs.writevSync(this.descriptor, buffers, position);
+  }
+
   private writeOnce(buffers: readonly Uint8Array[], position: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | null, written: number): void => {
@@ -88,7 +107,7 @@ export class LibuvFile implements IoFile {
   }
 }
 
-/** What a short write left over. */
+/** What a short write left over; empty buffers take no room. */
 function unwritten(buffers: readonly Uint8Array[], written: number): Uint8Array[] {
   let skipped = written;
   const rest: Uint8Array[] = [];

@@ -281,6 +281,7 @@ export class PartitionWriter {
       this.durableOp > this.writtenOp ||
       this.queueBytes > WRITE_NOW_BYTES_MAX ||
       !journal.canWriteNow ||
+      !shard.pace.begin() ||
       (this.queuedOffset > this.writtenOffset && !reservation.covers(this.queuedOffset));
     if (needsMore) return "later";
     const group = this.operations.range(this.writtenOp, this.queuedOp);
@@ -291,6 +292,7 @@ export class PartitionWriter {
       log.writeNow(records);
       journal.stage(group, this.stableOp, staging);
       journal.writeNow(staging);
+      shard.pace.end();
       this.accept(group, staging.length);
     } catch (error) {
       return asError(error);
@@ -340,7 +342,7 @@ export class PartitionWriter {
       log.plan(group);
       await log.writePlanned();
       journal.stage(group, this.stableOp, staging);
-      await journal.write(staging);
+      await journal.write(staging, shard.pace);
     } catch (error) {
       shard.stagingPool.give(staging);
       return this.takeBack(asError(error));

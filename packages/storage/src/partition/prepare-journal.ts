@@ -2,6 +2,7 @@ import { writeSoon } from "../io/files.js";
 import type { Io, IoFile } from "../io/io.js";
 import { JOURNAL_SUFFIX, numbered } from "../layout.js";
 import type { Staging } from "../shard/staging.js";
+import type { WritePace } from "../shard/write-pace.js";
 import { ChainEnd } from "./chain-end.js";
 import { stageBatchEntry, stageOperationEntry } from "./journal-entry.js";
 import { encodeJournalHeader, JOURNAL_HEADER_BYTES } from "./journal-file.js";
@@ -97,10 +98,10 @@ export class PrepareJournal {
     }
   }
 
-  async write(staging: Staging): Promise<void> {
+  async write(staging: Staging, pace: WritePace): Promise<void> {
     const file = await this.openNewest();
     this.debt.addFile(this.path);
-    await writeSoon(file, [staging.written], this.newest.sizeBytes);
+    await writeSoon(file, [staging.written], this.newest.sizeBytes, pace);
   }
 
   get canWriteNow(): boolean {

@@ -4,6 +4,7 @@ import type { Io, IoFile } from "../io/io.js";
 import { asError } from "../io/os-error.js";
 import { INDEX_SUFFIX, LOG_SUFFIX, numbered } from "../layout.js";
 import { saveIndex } from "./index-file.js";
+import type { StorageShard } from "../shard/storage-shard.js";
 import type { LogOperation } from "./log-operation.js";
 import { Segment, type SegmentFacts } from "./segment.js";
 import { SparseIndex } from "./sparse-index.js";
@@ -13,6 +14,7 @@ export interface SegmentLogOptions {
   readonly segmentSizeBytes: number;
   readonly preallocate: boolean;
   readonly onWarning: (message: string) => void;
+  readonly shard: StorageShard;
 }
 
 // Shared, and never changed: most groups plan nothing that lasts.
@@ -154,6 +156,7 @@ export class SegmentLog {
         run.file,
         run.batches.map((batch) => batch.body),
         run.position,
+        this.options.shard.pace,
       );
     }
   }

@@ -5,6 +5,7 @@ import { OpenFiles } from "./open-files.js";
 import { ResidentBudget } from "./resident-budget.js";
 import { Staging, StagingPool } from "./staging.js";
 import { TurnEnd } from "./turn-end.js";
+import { WritePace } from "./write-pace.js";
 
 /** Where reads from files put what they read. */
 export interface ReadMemory {
@@ -35,6 +36,7 @@ export class StorageShard {
   readonly groupCommitDelayMicros: number;
   readonly clock: StoreClock;
   readonly turnEnd = new TurnEnd();
+  readonly pace: WritePace;
   /** For journal entries that are written before anything else happens. */
   readonly staging: Staging;
   readonly stagingPool: StagingPool;
@@ -48,6 +50,7 @@ export class StorageShard {
     this.checksums = options.checksums ?? portableChecksums;
     this.groupCommitDelayMicros = options.groupCommitDelayMicros ?? 0;
     this.clock = options.clock ?? systemClock;
+    this.pace = new WritePace(this.clock);
     this.staging = new Staging(this.checksums);
     this.stagingPool = new StagingPool(this.checksums);
   }
