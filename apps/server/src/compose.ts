@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { GroupProgress, MetadataEffect, PartitionKey } from "@iggy/engine";
 import { type DataDirectory, type Io, openMetadataStore } from "@iggy/storage";
 import type { Block } from "@iggy/uring";
 import type { Backend, RingParts } from "./backend/index.js";
@@ -17,32 +16,33 @@ import { LocalMetadata } from "./metadata/local-metadata.js";
 import { MetadataPlane } from "./metadata/metadata-plane.js";
 import { MachineCatalog } from "./metadata/partition-catalog.js";
 import { passwordSecrets } from "./metadata/password-secrets.js";
+import { touchedTopics } from "./metadata/touched-topics.js";
 import { openListener } from "./net/open-listener.js";
 import type { Listener } from "./net/listener.js";
+import { factsOf } from "./node/connection-facts.js";
 import { NodeService } from "./node/node-service.js";
-import { openPartitionPlane, type PartitionPlane, type TopicChange } from "./partitions/index.js";
+import { openPartitionPlane, type PartitionPlane } from "./partitions/index.js";
 import { metadataConfig, partitionLimits } from "./plane-settings.js";
-import type { Clock } from "./request.js";
 import { ConnectionTable } from "./sessions/connection-table.js";
 import { SessionLeases } from "./sessions/lease.js";
 import { SessionService } from "./sessions/session-service.js";
+import { unbindEnded } from "./sessions/unbind-ended.js";
+import { openShards, type Shards } from "./shards/index.js";
 import { SnapshotCollector } from "./snapshot/index.js";
 import {
   advertisedAddressFor,
   currentConfigPath,
   standaloneAddresses,
   SystemProbe,
+  thisMachine,
   writeCurrentConfig,
 } from "./system/index.js";
+import { systemClock } from "./system-clock.js";
 import { SERVER_VERSION } from "./version.js";
 
 const STANDALONE_CLUSTER = "single-node";
 const STANDALONE_NODE = "iggy-node";
 const STANDALONE_REPLICA = 0;
-const systemClock: Clock = {
-  nowMicros: () => Date.now() * 1000,
-  monotonicMillis: () => performance.now(),
-};
 
 export interface ServerDeps {
   readonly settings: Settings;
@@ -59,6 +59,7 @@ export interface ServerParts {
   readonly directory: DataDirectory;
   readonly metadata: MetadataPlane;
   readonly partitions: PartitionPlane;
+  readonly shards: Shards;
   readonly connections: ConnectionTable;
   readonly gate: FrameGate;
   readonly housekeeping: Housekeeping;
@@ -114,7 +115,30 @@ async function build(
     catalog: () => metadata.machine,
     log: logging.part("encryption"),
   });
-  const catalog = new MachineCatalog(() => metadata.machine, nodes);
+  const shards: Shards = openShards(
+    {
+      ...identity,
+      settings,
+      allowedCores: thisMachine({}).allowedCores,
+      nodes,
+      log,
+      logOf: (part) => logging.part(part),
+      onFatal,
+    },
+    () => ({
+      machine: metadata.machine,
+      own: partitions,
+      metadata: localMetadata,
+      openKey: (streamId) => encryption.openKey(streamId),
+      groupDrained: () => late.housekeeping?.groupDrained(),
+      answerNodeRead: (code, query) => node.answer(code, query),
+    }),
+  );
+  const catalog = new MachineCatalog(
+    () => metadata.machine,
+    nodes,
+    (partition) => shards.isOwn(partition),
+  );
   const partitions: PartitionPlane = openPartitionPlane({
     io: disk,
     dataDirectory,
@@ -132,12 +156,13 @@ async function build(
       events: {
         groupDrained: () => late.housekeeping?.groupDrained(),
         historyEnded: () => undefined,
+        counted: (partition) => shards.counted(partition),
       },
       log: logging.part("partitions"),
-      limits: partitionLimits(config),
+      limits: partitionLimits(config, shards.count),
     },
   });
-  const neighbours = neighboursOf(partitions, nodes);
+  const neighbours = neighboursOf(shards, nodes);
   const metadata = new MetadataPlane({
     ...metadataStore,
     config: metadataConfig(config, nodes),
@@ -147,26 +172,28 @@ async function build(
     clock,
     secrets: { ...(await passwordSecrets()), ...encryption.streamKeys },
     neighbours,
-    onCommitted: () => undefined,
-    isBehind: () => false,
+    onCommitted: (prepare, effects) => shards.committed(prepare, effects),
+    isBehind: () => shards.isBehind,
     onEffects: (effects) => {
-      late.housekeeping?.sessionsEnded(effects);
+      unbindEnded(effects, connections, leases);
       for (const topic of touchedTopics(effects)) partitions.reconcile(topic);
     },
     onFatal,
     log: logging.part("metadata"),
   });
+  const localMetadata = new LocalMetadata(metadata);
   started.push(
+    () => shards.stop(config.sharding.shutdownJoinTimeoutMillis),
     () => metadata.close(),
     () => partitions.close(),
+    () => shards.closePartitions(config.sharding.shutdownJoinTimeoutMillis),
   );
   if (metadata.appliedOp === 0) await createRoot(metadata, settings);
   await encryption.check();
-  await partitions.start({ removeUnknown: !metadataStore.recovered.fresh });
 
   const node = new NodeService({
     machine: metadata.machine,
-    connections,
+    connections: async () => [...Array.from(connections.all(), factsOf), ...(await shards.connections())],
     partitionStats: neighbours,
     probe: new SystemProbe({ dataDirectory, nowMicros: () => clock.nowMicros() }),
     snapshots: new SnapshotCollector(snapshotSources(settings), logging.part("snapshot")),
@@ -183,7 +210,9 @@ async function build(
     }),
     log,
   });
-  const localMetadata = new LocalMetadata(metadata);
+  await shards.start();
+  await Promise.all([partitions.start({ removeUnknown: !metadataStore.recovered.fresh }), shards.startPartitions()]);
+
   const sessions = new SessionService({
     authority: localMetadata,
     connections,
@@ -193,7 +222,7 @@ async function build(
   const commands = new CommandTable({
     sessions,
     metadata: localMetadata,
-    partitions: new PartitionCommands(metadata.view, partitions),
+    partitions: new PartitionCommands(metadata.view, shards.requests),
     node,
     log,
   });
@@ -207,10 +236,16 @@ async function build(
   const housekeeping = new Housekeeping({
     metadata,
     partitions,
+    retireSessions: (sessions) => shards.retireSessions(sessions),
     connections,
     leases,
+    hearElsewhere: async () => {
+      for (const { client, silentMillis } of await shards.heardSessions()) {
+        leases.touch(client, clock.monotonicMillis() - silentMillis);
+      }
+    },
     clock,
-    progressOf: () => progressIn(partitions),
+    progressOf: (handovers) => shards.progressOf(handovers),
     reportUsage: () => node.reportUsage(),
     dueRewraps: () => encryption.dueRewraps(),
     periods: {
@@ -242,7 +277,7 @@ async function build(
   bound.tcpPort = listener?.port ?? 0;
   await writeCurrentConfig(dataDirectory, withTcpPort(config, bound.tcpPort));
   housekeeping.start();
-  return { config, directory, metadata, partitions, connections, gate, housekeeping, listener, log };
+  return { config, directory, metadata, partitions, shards, connections, gate, housekeeping, listener, log };
 }
 
 /** Recent batches leave memory before a connection has to wait for some. */
@@ -270,42 +305,18 @@ function advertisedIp(config: ServerConfig, peerAddress: string): string {
   return addresses === undefined ? config.tcp.address.host : advertisedAddressFor(addresses, peerIp);
 }
 
-const progressIn = (partitions: PartitionPlane): GroupProgress => ({
-  isInFlight: (partition, groupId) => partitions.isGroupInFlight(partition, groupId),
-});
-
-/** The partition plane as metadata sees it. */
-function neighboursOf(
-  partitions: PartitionPlane,
+/** The partitions of all shards as metadata sees them. */
+const neighboursOf = (
+  shards: Shards,
   nodes: readonly number[],
-): ConstructorParameters<typeof MetadataPlane>[0]["neighbours"] {
-  return {
-    progressOf: () => progressIn(partitions),
-    countersOf: (partition) => {
-      const stats = partitions.stats(partition);
-      return stats && { ...stats, inSync: nodes };
-    },
-    deletableThrough: (partition: PartitionKey, segmentsCount) => {
-      const resolution = partitions.resolveSegments(partition, partition.incarnation, segmentsCount);
-      return resolution.kind === "truncate" ? resolution.throughOffset : "unavailable";
-    },
-  };
-}
-
-/** What an operation changed about topics: all that there is to it, or the owners of some groups only. */
-function touchedTopics(effects: readonly MetadataEffect[]): Iterable<TopicChange> {
-  const topics = new Map<string, { streamId: number; topicId: number; groupIds?: Set<number> }>();
-  for (const effect of effects) {
-    if (!("topicId" in effect)) continue;
-    const { streamId, topicId } = effect;
-    const key = `${streamId}/${topicId}`;
-    const known = topics.get(key);
-    if (effect.kind !== "owner-decided") topics.set(key, { streamId, topicId });
-    else if (known === undefined) topics.set(key, { streamId, topicId, groupIds: new Set([effect.groupId]) });
-    else known.groupIds?.add(effect.groupId);
-  }
-  return topics.values();
-}
+): ConstructorParameters<typeof MetadataPlane>[0]["neighbours"] => ({
+  progressOf: (partitions, groupId) => shards.progressOf(partitions.map((partition) => ({ partition, groupId }))),
+  countersOf: (partition) => {
+    const stats = shards.statsOf(partition);
+    return stats && { ...stats, inSync: nodes };
+  },
+  deletableThrough: (partition, segmentsCount) => shards.deletableThrough(partition, segmentsCount),
+});
 
 const snapshotSources = ({ config, dataDirectory }: Settings): ConstructorParameters<typeof SnapshotCollector>[0] => ({
   dataDirectory,

@@ -1,16 +1,12 @@
-import type { GroupProgress, Handover, MetadataEffect, ServerOperation } from "@iggy/engine";
-import { ErrorCode, EvictionReason } from "@iggy/protocol";
+import type { GroupProgress, Handover, ServerOperation } from "@iggy/engine";
 import type { MetadataPlane } from "./metadata/metadata-plane.js";
-import type { Connection } from "./net/connection.js";
-import { evictConnection } from "./net/evict.js";
 import type { EndedSession, PartitionPlane } from "./partitions/index.js";
 import type { Clock } from "./request.js";
 import type { ConnectionTable } from "./sessions/connection-table.js";
 import type { SessionLeases } from "./sessions/lease.js";
+import { Silence } from "./sessions/silence.js";
 import { timerMillis } from "./timer-limit.js";
 
-/** A silent connection ends after this many heartbeat intervals, and so does a session that is silent on all of its own. */
-const LEASE_INTERVALS = 1.2;
 /** How often handovers of groups and retirements of sessions are looked at. */
 const UPKEEP_PERIOD_MILLIS = 1000;
 /** Sessions retired together: what one barrier of a partition takes. */
@@ -22,10 +18,15 @@ const TOKENS_PER_PASS = 256;
 
 export interface HousekeepingDeps {
   readonly metadata: MetadataPlane;
+  /** Partitions of this shard. */
   readonly partitions: PartitionPlane;
+  /** Resolves when no partition of the node can be written to by these sessions any more. At most 128. */
+  readonly retireSessions: (sessions: readonly EndedSession[]) => Promise<void>;
   readonly connections: ConnectionTable;
   readonly leases: SessionLeases;
   readonly clock: Clock;
+  /** Takes into `leases` what was heard on connections of other shards. */
+  readonly hearElsewhere: () => Promise<void>;
   /** What groups were served in the partitions of these handovers, asked now. */
   readonly progressOf: (handovers: readonly Handover[]) => GroupProgress | Promise<GroupProgress>;
   readonly periods: HousekeepingPeriods;
@@ -54,19 +55,21 @@ export class Housekeeping {
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly running = new Set<string>();
   private readonly retired = new Set<string>();
-  private listenedMillis: number;
   private stopped = false;
 
   constructor(deps: HousekeepingDeps) {
     this.deps = deps;
-    this.listenedMillis = deps.clock.monotonicMillis();
   }
 
   start(): void {
     const { heartbeatMillis, tokenCleanerMillis, segmentCleanerMillis, usageMillis } = this.deps.periods;
     this.every("handovers", UPKEEP_PERIOD_MILLIS, () => this.completeHandovers());
     this.every("retirements", UPKEEP_PERIOD_MILLIS, () => this.retireEndedSessions());
-    this.every("silence", heartbeatMillis, () => this.endSilence());
+    if (heartbeatMillis !== undefined) {
+      const { connections, leases, clock } = this.deps;
+      const silence = new Silence(connections, leases, clock, heartbeatMillis);
+      this.every("silence", heartbeatMillis, () => this.endSilence(silence));
+    }
     this.every("tokens", tokenCleanerMillis, () => this.deleteExpiredTokens());
     this.every("retention", segmentCleanerMillis, () => this.deps.partitions.clean());
     this.every("stream keys", REWRAP_PERIOD_MILLIS, () => this.rewrapStreamKeys());
@@ -82,19 +85,6 @@ export class Housekeeping {
   /** A group gave back everything it was served: a handover may be due now. */
   groupDrained(): void {
     this.run("handovers", () => this.completeHandovers());
-  }
-
-  /** Unbinds the connections of sessions that ended, and ends the reads that wait there. */
-  sessionsEnded(effects: readonly MetadataEffect[]): void {
-    const { connections, leases } = this.deps;
-    for (const effect of effects) {
-      if (effect.kind !== "session-ended") continue;
-      for (const connection of connections.boundTo(effect.clientId)) {
-        connections.unbind(connection);
-        connection.endWaiting(ErrorCode.StaleClient);
-      }
-      leases.forget(effect.clientId);
-    }
   }
 
   private every(name: string, periodMillis: number | undefined, job: () => Promise<void>): void {
@@ -122,21 +112,13 @@ export class Housekeeping {
     await this.orderAll(metadata.machine.dueRevocations(progress, clock.nowMicros(), timeoutMicros));
   }
 
-  private async endSilence(): Promise<void> {
-    const { metadata, connections, leases, clock, periods } = this.deps;
-    const leaseMillis = LEASE_INTERVALS * (periods.heartbeatMillis ?? Infinity);
-    const now = clock.monotonicMillis();
-    const hasSlept = now - this.listenedMillis > leaseMillis;
-    this.listenedMillis = now;
-    // What was said while the process stood still is yet to be read.
-    if (hasSlept) return;
-    for (const connection of [...connections.all()]) {
-      leases.heardOn(connection);
-      if (now - connection.heardMillis > leaseMillis) endStale(connection);
-    }
+  private async endSilence(silence: Silence): Promise<void> {
+    if (!silence.endSilentConnections()) return;
+    const { metadata, leases, clock, hearElsewhere } = this.deps;
+    await hearElsewhere();
     const live = [...metadata.machine.sessions()];
     const clients = live.map(({ clientId }) => clientId);
-    const silent = new Set(leases.expired(clients, now, leaseMillis));
+    const silent = new Set(leases.expired(clients, clock.monotonicMillis(), silence.leaseMillis));
     const ending = live.filter(({ clientId }) => silent.has(clientId));
     if (ending.length > 0) this.deps.log.info({ sessions: ending.length }, "sessions end: nothing was heard of them");
     await this.orderAll(ending.map((session) => metadata.machine.sessionExpiry(session)));
@@ -147,7 +129,7 @@ export class Housekeeping {
    * them.
    */
   private async retireEndedSessions(): Promise<void> {
-    const { metadata, partitions } = this.deps;
+    const { metadata, retireSessions } = this.deps;
     const waiting: EndedSession[] = [];
     metadata.machine.finalizations(({ clientId, epoch }) => {
       const isRetired = this.retired.has(sessionKey(clientId, epoch));
@@ -157,7 +139,7 @@ export class Housekeeping {
       return isRetired;
     });
     if (waiting.length > 0) {
-      await partitions.retireSessions(waiting);
+      await retireSessions(waiting);
       for (const { client, session } of waiting) this.retired.add(sessionKey(client, session));
     }
     const due = metadata.machine.finalizations(({ clientId, epoch }) => this.retired.has(sessionKey(clientId, epoch)));
@@ -185,12 +167,6 @@ export class Housekeeping {
     }
     return true;
   }
-}
-
-/** Its peer may be long gone. The session of the connection may live on elsewhere. */
-function endStale(connection: Connection): void {
-  if (connection.binding === undefined) connection.end();
-  else evictConnection(connection, connection.binding.client, EvictionReason.StaleClient);
 }
 
 const sessionKey = (client: bigint, session: number): string => `${client}/${session}`;

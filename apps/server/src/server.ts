@@ -61,18 +61,27 @@ export class Server {
   }
 
   private async stopOnce(): Promise<void> {
-    const { config, connections, directory, gate, housekeeping, listener, log, metadata, partitions } = this.parts;
+    const { config, connections, directory, gate, housekeeping, listener, log, metadata, partitions, shards } =
+      this.parts;
+    const joinMillis = config.sharding.shutdownJoinTimeoutMillis;
     log.info({}, "stopping");
     housekeeping.stop();
     listener?.stopAccepting();
     gate.drain();
     partitions.drain();
+    shards.drain();
     await this.finishRequests(config.sharding.shutdownDrainTimeoutMillis);
     for (const connection of connections.all()) connection.end();
+    shards.endConnections();
     await inTurn([
-      () => partitions.close(),
+      () => together([partitions.close(), shards.closePartitions(joinMillis)]),
       () => metadata.close(),
-      () => this.closeConnections(config.messageBus.closeGraceMillis),
+      () =>
+        together([
+          this.closeConnections(config.messageBus.closeGraceMillis),
+          shards.closeConnections(config.messageBus.closeGraceMillis),
+        ]),
+      () => shards.stop(joinMillis),
       () => this.backend.close(),
       () => directory.release(),
     ]);
@@ -82,8 +91,10 @@ export class Server {
   /** Waits until no request is under way, but no longer than the drain may take. */
   private async finishRequests(limitMillis: number): Promise<void> {
     const deadline = performance.now() + limitMillis;
-    const busy = (): boolean => [...this.parts.connections.all()].some(({ requestsInFlight }) => requestsInFlight > 0);
-    while (busy() && performance.now() < deadline) await sleep(5);
+    const { connections, shards } = this.parts;
+    const isBusy = (): boolean => [...connections.all()].some(({ requestsInFlight }) => requestsInFlight > 0);
+    const isBusyElsewhere = async (): Promise<boolean> => (await shards.requestsInFlight()) > 0;
+    while ((isBusy() || (await isBusyElsewhere())) && performance.now() < deadline) await sleep(5);
   }
 
   private async closeConnections(limitMillis: number): Promise<void> {
@@ -99,6 +110,16 @@ function announce({ notices, setKeys, showsConfig, dataDirectory }: Settings, lo
   log.info({ version: SERVER_VERSION, pid: process.pid, dataDirectory }, "starting");
   for (const { level, message } of notices) log[level]({}, message);
   if (showsConfig) log.info(Object.fromEntries(setKeys), "configuration differs from the defaults in these keys");
+}
+
+/** Waits for all of them, also when one fails; then rejects with what failed. */
+async function together(parts: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(parts);
+  await inTurn(
+    outcomes.map((outcome) => () => {
+      if (outcome.status === "rejected") throw outcome.reason;
+    }),
+  );
 }
 
 const sleep = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis));

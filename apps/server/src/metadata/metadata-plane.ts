@@ -46,7 +46,7 @@ export interface MetadataPlaneDeps {
   /** What an applied operation changed outside the metadata. Runs before the client is answered. */
   readonly onEffects: (effects: readonly MetadataEffect[]) => void;
   /** Learns every operation that is applied, in order, before its effects. */
-  readonly onCommitted: (prepare: Prepare) => void;
+  readonly onCommitted: (prepare: Prepare, effects: readonly MetadataEffect[]) => void;
   /** Others still have to take earlier commits: nothing new is ordered until they did. */
   readonly isBehind: () => boolean;
   readonly onFatal: (error: Error) => void;
@@ -305,7 +305,7 @@ export class MetadataPlane implements Registry {
   private apply(prepare: Prepare): MetadataApplied {
     const { config, onCommitted, onEffects } = this.deps;
     return this.view.apply({ ...prepare, retryCapacity: config.clientsTableMax }, ({ effects }) => {
-      onCommitted(prepare);
+      onCommitted(prepare, effects);
       if (effects.length > 0) onEffects(effects);
     });
   }

@@ -20,15 +20,16 @@ import {
   type Stats,
 } from "@iggy/protocol";
 import type { NodeCommands } from "../dispatch/command-table.js";
-import type { Connection } from "../net/connection.js";
 import type { RequestFrame } from "../net/request-frame.js";
-import type { ConnectionTable } from "../sessions/connection-table.js";
+import type { ClientRequest } from "../request.js";
 import type { SnapshotCollector } from "../snapshot/index.js";
 import type { SystemProbe } from "../system/index.js";
+import { type ConnectionFacts, factsOf } from "./connection-facts.js";
 
 export interface NodeServiceDeps {
   readonly machine: MetadataMachine;
-  readonly connections: ConnectionTable;
+  /** Those of all shards. */
+  readonly connections: () => Promise<readonly ConnectionFacts[]>;
   readonly partitionStats: PartitionStats;
   readonly probe: SystemProbe;
   readonly snapshots: SnapshotCollector;
@@ -39,7 +40,23 @@ export interface NodeServiceDeps {
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
-type Serve = (request: RequestFrame) => void | Promise<void>;
+/** A read about the node: who asks what, and from where. */
+export interface NodeQuery {
+  readonly body: Uint8Array;
+  readonly userId: number;
+  readonly connection: ConnectionFacts;
+}
+
+export type NodeAnswer = { readonly payload: Uint8Array } | { readonly status: number };
+
+type Serve = (query: NodeQuery) => NodeAnswer | Promise<NodeAnswer>;
+
+/** Commands that are about the node. */
+const nodeCodes: ReadonlySet<number> = new Set(
+  [getStats, getSnapshot, getClusterMetadata, getMe, getClient, getClients].map(({ code }) => code),
+);
+
+export const isNodeCode = (code: number): boolean => nodeCodes.has(code);
 
 /** Commands about this node: its figures, its connections, its place in the cluster, and the diagnostic archive. */
 export class NodeService implements NodeCommands {
@@ -49,26 +66,35 @@ export class NodeService implements NodeCommands {
   constructor(deps: NodeServiceDeps) {
     this.deps = deps;
     this.commands = new Map<number, Serve>([
-      [getStats.code, (request) => this.stats(request)],
-      [getSnapshot.code, (request) => this.snapshot(request)],
-      [getClusterMetadata.code, (request) => this.cluster(request)],
-      [getMe.code, (request) => this.me(request)],
-      [getClient.code, (request) => this.client(request)],
-      [getClients.code, (request) => this.clients(request)],
+      [getStats.code, (query) => this.stats(query)],
+      [getSnapshot.code, (query) => this.snapshot(query)],
+      [getClusterMetadata.code, (query) => this.cluster(query)],
+      [getMe.code, (query) => this.me(query)],
+      [getClient.code, (query) => this.client(query)],
+      [getClients.code, (query) => this.clients(query)],
     ]);
   }
 
   read(request: RequestFrame, code: number): boolean {
-    const serve = this.commands.get(code);
-    if (serve === undefined) return false;
-    const pending = serve(request);
-    pending?.catch((error: unknown) => {
-      const refusal = error instanceof IggyError ? error.code : undefined;
-      if (refusal === undefined)
-        this.deps.log.error({ err: error, code }, "a request about the node failed unexpectedly");
-      if (!request.isAnswered) request.deny(refusal ?? ErrorCode.Error);
-    });
+    if (!isNodeCode(code)) return false;
+    const { body, userId, connection } = request;
+    const answer = this.answer(code, { body, userId, connection: factsOf(connection) });
+    if (answer instanceof Promise) void answer.then((settled) => answerRead(request, settled));
+    else answerRead(request, answer);
     return true;
+  }
+
+  /** Answers a command about the node. Rejects for nothing; a body that does not decode may throw. */
+  answer(code: number, query: NodeQuery): NodeAnswer | Promise<NodeAnswer> {
+    const serve = this.commands.get(code);
+    if (serve === undefined) return { status: ErrorCode.InvalidCommand };
+    const answer = serve(query);
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((error: unknown): NodeAnswer => {
+      if (error instanceof IggyError) return { status: error.code };
+      this.deps.log.error({ err: error, code }, "a request about the node failed unexpectedly");
+      return { status: ErrorCode.Error };
+    });
   }
 
   /** One line for operators about how the node is doing. */
@@ -88,53 +114,52 @@ export class NodeService implements NodeCommands {
     );
   }
 
-  private async stats(request: RequestFrame): Promise<void> {
-    if (!this.allows(request, "readServers")) return;
-    request.ok([encodeResponse(getStats, await this.figures())]);
+  private async stats(query: NodeQuery): Promise<NodeAnswer> {
+    if (!this.allows(query, "readServers")) return unauthorized;
+    return { payload: encodeResponse(getStats, await this.figures()) };
   }
 
-  private async snapshot(request: RequestFrame): Promise<void> {
-    const command = decodeRequest(getSnapshot, request.body);
-    if (!this.allows(request, "manageServers")) return;
+  private async snapshot(query: NodeQuery): Promise<NodeAnswer> {
+    const command = decodeRequest(getSnapshot, query.body);
+    if (!this.allows(query, "manageServers")) return unauthorized;
     const data = await this.deps.snapshots.collect(command);
-    request.ok([encodeResponse(getSnapshot, { data })]);
+    return { payload: encodeResponse(getSnapshot, { data }) };
   }
 
-  private cluster(request: RequestFrame): void {
-    const node = this.deps.describeNode(request.connection.channel.peerAddress);
+  private cluster({ connection }: NodeQuery): NodeAnswer {
+    const node = this.deps.describeNode(connection.address);
     const nodes = [{ ...node, role: NodeRole.leader, status: NodeStatus.healthy }];
-    request.ok([encodeResponse(getClusterMetadata, { name: this.deps.clusterName, nodes })]);
+    return { payload: encodeResponse(getClusterMetadata, { name: this.deps.clusterName, nodes }) };
   }
 
-  private me(request: RequestFrame): void {
-    request.ok([encodeResponse(getMe, this.details(request.connection))]);
+  private me({ connection }: NodeQuery): NodeAnswer {
+    return { payload: encodeResponse(getMe, this.details(connection)) };
   }
 
-  private client(request: RequestFrame): void {
-    const { clientId } = decodeRequest(getClient, request.body);
-    if (!this.allows(request, "readServers")) return;
-    const connection = this.deps.connections.get(clientId);
-    request.ok([encodeResponse(getClient, connection === undefined ? null : this.details(connection))]);
+  private async client(query: NodeQuery): Promise<NodeAnswer> {
+    const { clientId } = decodeRequest(getClient, query.body);
+    if (!this.allows(query, "readServers")) return unauthorized;
+    const connection = (await this.deps.connections()).find(({ id }) => id === clientId);
+    return { payload: encodeResponse(getClient, connection === undefined ? null : this.details(connection)) };
   }
 
-  private clients(request: RequestFrame): void {
-    if (!this.allows(request, "readServers")) return;
-    const clients = [...this.deps.connections.all()].map((connection) => this.details(connection).client);
-    request.ok([encodeResponse(getClients, { clients })]);
+  private async clients(query: NodeQuery): Promise<NodeAnswer> {
+    if (!this.allows(query, "readServers")) return unauthorized;
+    const clients = (await this.deps.connections()).map((connection) => this.details(connection).client);
+    return { payload: encodeResponse(getClients, { clients }) };
   }
 
-  private details(connection: Connection): {
+  private details({ id, transport, address, binding }: ConnectionFacts): {
     client: Client;
     consumerGroups: ReturnType<MetadataMachine["memberships"]>;
   } {
-    const { binding } = connection;
     const consumerGroups = binding === undefined ? [] : this.deps.machine.memberships(binding.client);
     return {
       client: {
-        clientId: connection.id,
+        clientId: id,
         userId: binding?.userId ?? NO_USER_ID,
-        transport: connection.transport,
-        address: connection.channel.peerAddress,
+        transport,
+        address,
         consumerGroupsCount: consumerGroups.length,
       },
       consumerGroups,
@@ -143,7 +168,7 @@ export class NodeService implements NodeCommands {
 
   private async figures(): Promise<Stats> {
     const { machine, connections, probe, partitionStats, serverVersion } = this.deps;
-    const usage = await probe.read();
+    const [usage, { length: clientsCount }] = await Promise.all([probe.read(), connections()]);
     const totals = machine.totals(partitionStats);
     return {
       processId: usage.processId,
@@ -162,7 +187,7 @@ export class NodeService implements NodeCommands {
       partitionsCount: totals.partitionsCount,
       segmentsCount: totals.segmentsCount,
       messagesCount: BigInt(totals.messagesCount),
-      clientsCount: connections.size,
+      clientsCount,
       consumerGroupsCount: totals.consumerGroupsCount,
       hostname: usage.host.hostname,
       osName: usage.host.osName,
@@ -179,9 +204,15 @@ export class NodeService implements NodeCommands {
     };
   }
 
-  private allows(request: RequestFrame, right: Right): boolean {
-    const allowed = this.deps.machine.mayDo(request.userId, right);
-    if (!allowed) request.deny(ErrorCode.Unauthorized);
-    return allowed;
+  private allows({ userId }: NodeQuery, right: Right): boolean {
+    return this.deps.machine.mayDo(userId, right);
   }
+}
+
+const unauthorized: NodeAnswer = { status: ErrorCode.Unauthorized };
+
+/** Answers a read of a client. */
+export function answerRead(request: Pick<ClientRequest, "ok" | "deny">, answer: NodeAnswer): void {
+  if ("payload" in answer) request.ok([answer.payload]);
+  else request.deny(answer.status);
 }

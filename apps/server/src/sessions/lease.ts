@@ -17,6 +17,11 @@ export class SessionLeases {
     if (binding !== undefined) this.touch(binding.client, heardMillis);
   }
 
+  /** Every session that was heard of, and when. */
+  heard(): readonly { readonly client: bigint; readonly heardMillis: number }[] {
+    return Array.from(this.lastSeenMillis, ([client, heardMillis]) => ({ client, heardMillis }));
+  }
+
   forget(client: bigint): void {
     this.lastSeenMillis.delete(client);
   }

@@ -86,7 +86,10 @@ export class MetadataServer {
       },
       (error: unknown) => {
         this.deps.log.error({ err: error }, "a login failed unexpectedly");
-        answerSignIn(outbox, token, { kind: "code", code: ErrorCode.TransientNotCommitted });
+        answerSignIn(outbox, token, {
+          kind: "code",
+          code: ErrorCode.TransientNotCommitted,
+        });
       },
     );
   }

@@ -127,5 +127,10 @@ function readSignInOutcome(kind: number, record: RecordReader, importer: Importe
   if (kind === AnswerKind.evict) return { kind: "evict", reason: record.u32(), isRefusal: record.flag() };
   const session = record.f64();
   const userId = record.u32();
-  return { kind: "session", session, userId, payload: importer.receive(record).pieces[0] ?? new Uint8Array(0) };
+  return {
+    kind: "session",
+    session,
+    userId,
+    payload: importer.receive(record).pieces[0] ?? new Uint8Array(0),
+  };
 }

@@ -1,10 +1,28 @@
-import { empty, list, mapped, optional, str8, strictBool, struct, u128, u32, u64 } from "@iggy/protocol";
+import {
+  empty,
+  ENCRYPTION_KEY_SIZE,
+  fixedBytes,
+  list,
+  mapped,
+  optional,
+  restBytes,
+  str8,
+  strictBool,
+  struct,
+  u128,
+  u32,
+  u64,
+} from "@iggy/protocol";
 import { call } from "./calls.js";
 
 /** A whole number below 2^53. */
 const count = mapped(u64, Number, BigInt);
 
-const address = struct("partition", { streamId: u32, topicId: u32, partitionId: u32 });
+const address = struct("partition", {
+  streamId: u32,
+  topicId: u32,
+  partitionId: u32,
+});
 
 /** Which of these groups were served something in a partition that they have not committed. */
 export const inFlight = call(
@@ -19,13 +37,23 @@ export const deletableThrough = call(
   2,
   "resolution of segments",
   struct("segments", { address, incarnation: count, segmentsCount: u32 }),
-  struct("offset", { isKnown: strictBool, throughOffset: optional(strictBool, count) }),
+  struct("offset", {
+    isKnown: strictBool,
+    throughOffset: optional(strictBool, count),
+  }),
 );
 
 export const retireSessions = call(
   3,
   "retirement of sessions",
-  list(u32, struct("ended session", { client: u128, session: count, metadataWatermark: count })),
+  list(
+    u32,
+    struct("ended session", {
+      client: u128,
+      session: count,
+      metadataWatermark: count,
+    }),
+  ),
   empty,
 );
 
@@ -37,21 +65,15 @@ export const heardSessions = call(
   list(u32, struct("session heard of", { client: u128, silentMillis: count })),
 );
 
+const connection = struct("connection", {
+  id: u32,
+  transport: u32,
+  address: str8,
+  binding: optional(strictBool, struct("binding", { client: u128, session: count, userId: u32 })),
+});
+
 /** The connections of the shard. */
-export const listConnections = call(
-  5,
-  "connections",
-  empty,
-  list(
-    u32,
-    struct("connection", {
-      id: u32,
-      transport: u32,
-      address: str8,
-      binding: optional(strictBool, struct("binding", { client: u128, session: count, userId: u32 })),
-    }),
-  ),
-);
+export const listConnections = call(5, "connections", empty, list(u32, connection));
 
 /** A group gave back everything that it was served in a partition of the caller. */
 export const groupDrained = call(6, "progress of a group", empty, empty);
@@ -73,3 +95,22 @@ export const closePartitions = call(11, "close of partitions", empty, empty);
 
 /** Waits until the connections are gone, and cuts off those that are not in time. */
 export const closeConnections = call(12, "close of connections", struct("grace", { graceMillis: u32 }), empty);
+
+/** A command about the node, from a connection of another shard. Status 0 comes with the payload. */
+export const nodeRead = call(
+  13,
+  "read about the node",
+  struct("node query", { code: u32, userId: u32, connection, body: restBytes }),
+  struct("node answer", { status: u32, payload: restBytes }),
+);
+
+/** The key of an encrypted stream, or the code that refuses its partitions; neither for a plain one. */
+export const openKey = call(
+  14,
+  "key of a stream",
+  struct("stream", { streamId: u32 }),
+  struct("opened key", {
+    refusal: u32,
+    key: optional(strictBool, fixedBytes(ENCRYPTION_KEY_SIZE)),
+  }),
+);

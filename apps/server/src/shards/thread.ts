@@ -26,5 +26,9 @@ export function startThread(entry: URL, { name, workerData, transferList }: Thre
     register();
     return import(${JSON.stringify(entry.href)});
   })`;
-  return new Worker(start, { ...options, eval: true, execArgv: ["--conditions=@iggy/source"] });
+  return new Worker(start, {
+    ...options,
+    eval: true,
+    execArgv: ["--conditions=@iggy/source"],
+  });
 }

@@ -30,7 +30,10 @@ export interface LaneMemory {
 }
 
 export function createLane(capacity: number): LaneMemory {
-  return { shared: new SharedArrayBuffer(HEADER_BYTES + ringBytesFor(capacity)), capacity };
+  return {
+    shared: new SharedArrayBuffer(HEADER_BYTES + ringBytesFor(capacity)),
+    capacity,
+  };
 }
 
 /** Largest record that any lane takes, however small its ring: an eighth of the smallest. */

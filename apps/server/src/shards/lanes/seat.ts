@@ -75,14 +75,22 @@ export function createSeats(shardCount: number, capacities: LaneCapacities): rea
       });
     }
   }
-  return neighbours.map((others, shard) => ({ shard, shardCount, sleepers, neighbours: others }));
+  return neighbours.map((others, shard) => ({
+    shard,
+    shardCount,
+    sleepers,
+    neighbours: others,
+  }));
 }
 
 function laneEnds(capacity: number, arenaBytes: number): { readonly sender: LaneEnd; readonly receiver: LaneEnd } {
   const lane = createLane(capacity);
   const arena = createArena(arenaBytes);
   const { port1, port2 } = new MessageChannel();
-  return { sender: { lane, arena, port: port1 }, receiver: { lane, arena, port: port2 } };
+  return {
+    sender: { lane, arena, port: port1 },
+    receiver: { lane, arena, port: port2 },
+  };
 }
 
 function arenaBytesFor(arenas: number): number {

@@ -45,7 +45,9 @@ export interface ArenaMemory {
 }
 
 /** `bytes` is a power of two. */
-export const createArena = (bytes: number): ArenaMemory => ({ shared: new SharedArrayBuffer(HEADER_BYTES + bytes) });
+export const createArena = (bytes: number): ArenaMemory => ({
+  shared: new SharedArrayBuffer(HEADER_BYTES + bytes),
+});
 
 export class CopyingExporter implements Exporter {
   private readonly words: Int32Array;
@@ -134,7 +136,10 @@ export class CopyingImporter implements Importer {
   }
 }
 
-const alone = (bytes: Uint8Array): Received => ({ pieces: bytes.length === 0 ? [] : [bytes], memory: [] });
+const alone = (bytes: Uint8Array): Received => ({
+  pieces: bytes.length === 0 ? [] : [bytes],
+  memory: [],
+});
 
 function copyInto(target: Uint8Array, start: number, pieces: readonly Uint8Array[]): void {
   let at = start;

@@ -87,4 +87,10 @@ export const readSignIn = (record: RecordReader): SignInFacts => ({
 });
 
 /** What a metadata answer says, behind its token. */
-export const AnswerKind = { committed: 1, deny: 2, evict: 3, session: 4, code: 5 } as const;
+export const AnswerKind = {
+  committed: 1,
+  deny: 2,
+  evict: 3,
+  session: 4,
+  code: 5,
+} as const;

@@ -1,0 +1,35 @@
+import type { MetadataConfig } from "@iggy/engine";
+import type { ReplicaIdentity } from "@iggy/storage";
+import type { LogDirectives, ServerConfig } from "../config/index.js";
+import type { PartitionLimits } from "../partitions/index.js";
+import type { Seat } from "./lanes/seat.js";
+import type { LogBudget } from "./thread-log.js";
+
+/** What a shard has to know of the configuration. Plain values, which can be posted. */
+export interface ShardPlan {
+  readonly dataDirectory: string;
+  readonly identity: ReplicaIdentity;
+  readonly cluster: bigint;
+  readonly replica: number;
+  readonly nodes: readonly number[];
+  readonly metadata: MetadataConfig;
+  readonly partitions: PartitionLimits;
+  /** Requests that one shard may have under way at another. */
+  readonly pendingMax: number;
+  /** Milliseconds; undefined switches a job off. */
+  readonly heartbeatMillis: number | undefined;
+  readonly segmentCleanerMillis: number | undefined;
+  readonly ioBackend: ServerConfig["io"]["backend"];
+  readonly logLevels: LogDirectives;
+  readonly logBudget: LogBudget;
+}
+
+/** Everything that a shard other than the first one starts from. */
+export interface ShardBoot {
+  readonly plan: ShardPlan;
+  readonly seat: Seat;
+  /** Memory of the counters, by shard. */
+  readonly boards: readonly SharedArrayBuffer[];
+  /** Metadata of the moment from which on its lane brings every commit. */
+  readonly snapshot: Uint8Array;
+}

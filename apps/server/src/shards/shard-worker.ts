@@ -1,0 +1,32 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { LibuvIo } from "@iggy/storage";
+import { portableCipher } from "../encryption/index.js";
+import { systemClock } from "../system-clock.js";
+import type { ShardBoot } from "./boot.js";
+import { ShardProgram } from "./shard-program.js";
+import { threadLog } from "./thread-log.js";
+import type { ThreadMessage } from "./threads.js";
+
+/** The thread of a shard: runs its program until its parent says stop. */
+function run(boot: ShardBoot): void {
+  const port = parentPort;
+  if (port === null) throw new Error("a shard runs in a thread of its own");
+  const { logLevels, logBudget } = boot.plan;
+  const program = new ShardProgram({
+    boot,
+    io: new LibuvIo(),
+    clock: systemClock,
+    makeCipher: portableCipher,
+    logOf: (part) => threadLog(part, port, logLevels, logBudget),
+  });
+  program.start();
+  port.once("message", () => {
+    program.stop();
+    port.close();
+  });
+  const ready: ThreadMessage = { kind: "ready" };
+  port.postMessage(ready);
+}
+
+// Posted by `open-shards.ts`, of the same build.
+run(workerData as ShardBoot);
