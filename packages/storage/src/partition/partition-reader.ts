@@ -213,7 +213,11 @@ export class PartitionReader {
         const { partitionId, memory } = this.parts;
         const scanner = new RecordScanner(file, partitionId, position, segment.sizeBytes, chunkBytes, memory);
         try {
-          return await this.walkFrom(segment, scanner, entry < 0 ? segment.startOffset : index.offsetAt(entry), visit);
+          const begin =
+            entry < 0
+              ? { offset: segment.startOffset, timestampMicros: undefined }
+              : { offset: index.offsetAt(entry), timestampMicros: index.timestampAt(entry) };
+          return await this.walkFrom(segment, scanner, begin, visit);
         } finally {
           scanner.close();
         }
@@ -224,19 +228,27 @@ export class PartitionReader {
     return outcome;
   }
 
+  /** `begin`: what the index says of the first record. Its time counts too: a wrong one would hide what lies before. */
   private async walkFrom(
     segment: Segment,
     scanner: RecordScanner,
-    firstOffset: number,
+    begin: { readonly offset: number; readonly timestampMicros: number | undefined },
     visit: (scanner: RecordScanner) => boolean,
   ): Promise<Walk> {
-    let nextOffset = firstOffset;
+    let nextOffset = begin.offset;
     let isFirst = true;
     for (;;) {
       const step = scanner.next();
       if (step === "more") await scanner.fill();
       else if (step === "end") return "ended";
-      else if (step === "record" && scanner.head.baseOffset === nextOffset) {
+      else if (
+        isFirst &&
+        step === "record" &&
+        begin.timestampMicros !== undefined &&
+        scanner.head.baseTimestamp !== begin.timestampMicros
+      ) {
+        return "misled";
+      } else if (step === "record" && scanner.head.baseOffset === nextOffset) {
         isFirst = false;
         nextOffset += scanner.head.messageCount;
         if (!visit(scanner)) return "stopped";
