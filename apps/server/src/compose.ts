@@ -34,7 +34,6 @@ import {
   currentConfigPath,
   standaloneAddresses,
   SystemProbe,
-  thisMachine,
   writeCurrentConfig,
 } from "./system/index.js";
 import { systemClock } from "./system-clock.js";
@@ -119,7 +118,6 @@ async function build(
     {
       ...identity,
       settings,
-      allowedCores: thisMachine({}).allowedCores,
       nodes,
       log,
       logOf: (part) => logging.part(part),

@@ -36,7 +36,15 @@ export interface RunningServer extends AsyncDisposable {
  * reads neither the environment nor a configuration file. Rejects with a `ConfigError` for bad keys and with
  * `StorageRefused` for a data directory that can't be used.
  */
-export async function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
+export function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
+  return startServerOn(thisMachine({}), options);
+}
+
+/** The same on a machine as described. */
+export async function startServerOn(
+  machine: ReturnType<typeof thisMachine>,
+  options: StartServerOptions = {},
+): Promise<RunningServer> {
   const credentials = options.credentials ?? { username: "iggy", password: "iggy" };
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), "iggy-")));
   const settings = readSettings(
@@ -54,7 +62,7 @@ export async function startServer(options: StartServerOptions = {}): Promise<Run
         ...options.config,
       },
     },
-    { ...thisMachine({}), readText: () => undefined },
+    { ...machine, readText: () => undefined },
   );
   const logging = new Logging(options.log === "console" ? stdoutConsole(process.stdout, {}) : silentConsole);
   let failure: Error | undefined;

@@ -42,6 +42,8 @@ export interface Settings {
   readonly dataDirectory: string;
   readonly fresh: boolean;
   readonly rootCredentials: RootCredentials | undefined;
+  /** Cores that the process may use. */
+  readonly allowedCores: readonly number[];
   /** To be logged once the log is open. */
   readonly notices: readonly Notice[];
   /** The keys that were set, with their values as TOML and secrets masked; all others have their defaults. */
@@ -82,6 +84,7 @@ export function readSettings(input: SettingsInput, host: SettingsHost): Settings
     dataDirectory,
     fresh,
     rootCredentials: root.credentials,
+    allowedCores: host.allowedCores,
     notices: [
       ...file.notices,
       ...overrideNotices(environmentLayer),

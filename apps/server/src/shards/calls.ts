@@ -36,6 +36,7 @@ export class Calls {
   private readonly mesh: Mesh;
   private readonly handlers = new Map<number, (args: Uint8Array, source: number) => Promise<Uint8Array>>();
   private readonly asked = new Map<number, Asked>();
+  private readonly gone = new Map<number, Error>();
   private nextId = 1;
 
   constructor(mesh: Mesh) {
@@ -50,6 +51,8 @@ export class Calls {
   }
 
   ask<Args, Result>(shard: number, asked: Call<Args, Result>, args: Args): Promise<Result> {
+    const gone = this.gone.get(shard);
+    if (gone !== undefined) return Promise.reject(gone);
     const id = this.nextId;
     this.nextId = (id + 1) >>> 0;
     return new Promise((resolve, reject) => {
@@ -68,6 +71,16 @@ export class Calls {
   /** Asks every other shard. */
   askAll<Args, Result>(asked: Call<Args, Result>, args: Args): Promise<Result[]> {
     return Promise.all([...this.mesh.others].map((shard) => this.ask(shard, asked, args)));
+  }
+
+  /** A shard ended: whoever waits for it, or asks it yet, learns why. */
+  ended(shard: number, why: Error): void {
+    this.gone.set(shard, why);
+    for (const [id, asked] of this.asked) {
+      if (asked.shard !== shard) continue;
+      this.asked.delete(id);
+      asked.failed(why);
+    }
   }
 
   /** Takes a record whose first byte was `kind`; false when it is none of these. */

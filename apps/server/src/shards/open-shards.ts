@@ -15,7 +15,6 @@ import { type ShardThread, superviseThread } from "./threads.js";
 
 export interface OpenShardsDeps extends ReplicaIdentity {
   readonly settings: Settings;
-  readonly allowedCores: readonly number[];
   readonly nodes: readonly number[];
   readonly log: ShardLog;
   readonly logOf: (part: string) => ShardLog;
@@ -32,7 +31,7 @@ const SHARDS_DEFAULT = 1;
 export function openShards(deps: OpenShardsDeps, host: () => GroupHost): Shards {
   const { settings, log } = deps;
   const { sharding } = settings.config;
-  const cores = coresOf(sharding.cpuAllocation, systemTopology(deps.allowedCores));
+  const cores = coresOf(sharding.cpuAllocation, systemTopology(settings.allowedCores));
   const count = settings.setKeys.has("sharding.cpu_allocation") ? cores.length : SHARDS_DEFAULT;
   if (count === 1) return new SoleShard(() => host().own);
   log.info(

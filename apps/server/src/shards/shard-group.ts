@@ -7,7 +7,7 @@ import type {
   MetadataPrepare,
   PartitionKey,
 } from "@iggy/engine";
-import { partitionGroup } from "@iggy/protocol";
+import { type Empty, partitionGroup } from "@iggy/protocol";
 import type { OpenedKey } from "../encryption/index.js";
 import type { ConnectionFacts } from "../node/connection-facts.js";
 import type {
@@ -20,7 +20,7 @@ import type {
 } from "../partitions/index.js";
 import { timerMillis } from "../timer-limit.js";
 import type { ShardBoot, ShardPlan } from "./boot.js";
-import { Calls } from "./calls.js";
+import { type Call, Calls } from "./calls.js";
 import { CountersBoard, createBoards } from "./counters-board.js";
 import { ForwardingPlane } from "./forwarding-plane.js";
 import { Mesh } from "./lanes/mesh.js";
@@ -250,6 +250,11 @@ export class ShardGroup implements Shards {
     });
     const snapshot = machine.snapshot();
     this.threads = others.map((other) => startThread({ plan, seat: other, boards, snapshot }));
+    for (const { shard, ended } of this.threads) {
+      void ended.then((why) => {
+        calls.ended(shard, why);
+      });
+    }
     mesh.start({
       main: (source, record, importer) => {
         const kind = record.u8();
@@ -271,7 +276,7 @@ export class ShardGroup implements Shards {
   }
 
   drain(): void {
-    void this.parts.calls.askAll(drain, {});
+    this.tell(drain);
   }
 
   async requestsInFlight(): Promise<number> {
@@ -280,7 +285,7 @@ export class ShardGroup implements Shards {
   }
 
   endConnections(): void {
-    void this.parts.calls.askAll(endConnections, {});
+    this.tell(endConnections);
   }
 
   async closePartitions(withinMillis: number): Promise<void> {
@@ -305,6 +310,11 @@ export class ShardGroup implements Shards {
     this.running?.mesh.close();
     const stuck = this.threads.filter((_, at) => ended[at] === false).map(({ shard }) => shard);
     if (stuck.length > 0) throw new Error(`shards ${stuck.join(", ")} did not end in time and were abandoned`);
+  }
+
+  /** Asks every other shard without waiting. A shard that failed says so by itself. */
+  private tell(asked: Call<Empty, Empty>): void {
+    this.parts.calls.askAll(asked, {}).catch(() => undefined);
   }
 
   private get parts(): Running {

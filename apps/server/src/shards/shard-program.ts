@@ -121,7 +121,9 @@ export class ShardProgram implements ConnectionHandler {
         },
         ...(deps.machinery === undefined ? {} : { machinery: deps.machinery }),
         events: {
-          groupDrained: () => void this.calls.ask(METADATA_SHARD, groupDrained, {}),
+          groupDrained: () => {
+            void this.calls.ask(METADATA_SHARD, groupDrained, {});
+          },
           historyEnded: () => undefined,
           counted: ({ address, incarnation, stats }) => {
             this.board.publish({ ...address, incarnation }, stats);

@@ -21,7 +21,11 @@ export function entryOf(entry: string): URL {
 export function startThread(entry: URL, { name, workerData, transferList }: ThreadOptions): Worker {
   const options = { name, workerData, transferList: [...transferList] };
   if (!entry.pathname.endsWith(".ts")) return new Worker(entry, options);
-  const loader = pathToFileURL(createRequire(import.meta.url).resolve("tsx/esm/api")).href;
+  const loader = pathToFileURL(
+    createRequire(import.meta.url)
+      .resolve("tsx/esm/api")
+      .replace(/\.cjs$/, ".mjs"),
+  ).href;
   const start = `import(${JSON.stringify(loader)}).then(({ register }) => {
     register();
     return import(${JSON.stringify(entry.href)});

@@ -19,6 +19,8 @@ export interface ShardThread {
   readonly shard: number;
   /** Resolves when it takes records; rejects when it does not come so far. */
   readonly ready: Promise<void>;
+  /** Resolves when it has ended, whatever the reason, with what it ended of. */
+  readonly ended: Promise<Error>;
   /** Lets it end, and resolves when it has: to false when it had to be cut off. */
   stop(withinMillis: number): Promise<boolean>;
 }
@@ -40,14 +42,16 @@ export function superviseThread(shard: number, worker: Worker, budget: LogBudget
     if (!isReady) settle?.failed(error);
     else if (!isStopping) events.failed(error);
   };
-  const ended = new Promise<number>((resolve) => {
+  let cause: Error | undefined;
+  const exited = new Promise<number>((resolve) => {
     worker.once("exit", (code) => {
-      fail(new Error(`shard ${shard} ended with status ${code}`));
+      fail((cause ??= new Error(`shard ${shard} ended with status ${code}`)));
       resolve(code);
     });
   });
   worker.on("error", (error: unknown) => {
-    fail(new Error(`shard ${shard} failed`, { cause: error }));
+    cause ??= new Error(`shard ${shard} failed`, { cause: error });
+    fail(cause);
   });
   worker.on("message", (message: ThreadMessage) => {
     switch (message.kind) {
@@ -71,6 +75,7 @@ export function superviseThread(shard: number, worker: Worker, budget: LogBudget
   return {
     shard,
     ready,
+    ended: exited.then((code) => cause ?? new Error(`shard ${shard} ended with status ${code}`)),
     stop: async (withinMillis) => {
       isStopping = true;
       worker.postMessage("stop");
@@ -80,7 +85,7 @@ export function superviseThread(shard: number, worker: Worker, budget: LogBudget
           resolve("late");
         }, withinMillis);
       });
-      const outcome = await Promise.race([ended, late]);
+      const outcome = await Promise.race([exited, late]);
       clearTimeout(timer);
       if (outcome !== "late") return outcome === 0;
       await worker.terminate();

@@ -12,7 +12,7 @@ import {
   stampBatch,
 } from "@iggy/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import {
   first,
   freshTopic,

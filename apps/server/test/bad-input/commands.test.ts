@@ -24,7 +24,7 @@ import {
   retiredCommands,
 } from "@iggy/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import { type Answer, outcome, RawLink, RawSession, Seeded, versionInfo } from "../raw-client/index.js";
 
 /** How long any answer may take, on this machine, under the load of the other tests. */

@@ -10,7 +10,7 @@ import {
   ping,
 } from "@iggy/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import {
   eventually,
   first,

@@ -21,7 +21,7 @@ import {
   updateResource,
 } from "@iggy/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import { freshTopic, outcome, RawSession, type RawTopic } from "../raw-client/index.js";
 
 let server: RunningServer;

@@ -23,7 +23,7 @@ import {
   updateResource,
 } from "@iggy/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import {
   type Answer,
   eventually,

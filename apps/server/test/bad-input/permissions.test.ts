@@ -50,7 +50,7 @@ import {
   updateResource,
 } from "@iggy/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import { fixedPartitions, freshName, freshTopic, messages, type Overrides, RawSession } from "../raw-client/index.js";
 
 // Every command is sent such that the right decides: who has it gets `allowed`, everybody else `denied`.

@@ -17,7 +17,7 @@ import {
   updatePermissions,
 } from "@iggy/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import {
   type Answer,
   atOffset,

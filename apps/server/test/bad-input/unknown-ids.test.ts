@@ -38,7 +38,7 @@ import {
   updateResource,
 } from "@iggy/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import {
   type Answer,
   freshTopic,

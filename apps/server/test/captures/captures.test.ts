@@ -8,7 +8,7 @@ import {
   numericId,
 } from "@iggy/protocol";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import { eventually, first, freshName, outcome, RawLink, RawPartition, RawSession } from "../raw-client/index.js";
 import { type CapturedCall, capturedCalls, requestsOf } from "./captures.js";
 import { Replay } from "./replay.js";

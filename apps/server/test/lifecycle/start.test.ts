@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStream, getStreams } from "@iggy/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startServer } from "../../src/index.js";
+import { startServer } from "../start-server.js";
 import { developmentEnvironment, type ProcessOptions, RawSession, ServerProcess } from "../raw-client/index.js";
 
 const MARKER = "metadata/storage-format";

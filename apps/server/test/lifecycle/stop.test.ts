@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStream, encodeRequest, ping, RequestHeader } from "@iggy/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startServer } from "../../src/index.js";
+import { startServer } from "../start-server.js";
 import {
   type Answer,
   consumer,

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -43,7 +44,12 @@ export class ServerProcess {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
       ...(userId === undefined ? {} : { uid: userId, gid: userId }),
-      env: { PATH: process.env["PATH"] ?? "", IGGY_PATH: dataDirectory, ...(environment ?? developmentEnvironment) },
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        IGGY_PATH: dataDirectory,
+        ...shards,
+        ...(environment ?? developmentEnvironment),
+      },
     });
     return new ServerProcess(child);
   }
@@ -109,6 +115,14 @@ export class ServerProcess {
     return Number(found[1]);
   }
 }
+
+/** Shards of the servers, as far as this machine has the cores: `IGGY_TEST_SHARDS`. */
+const shards: Readonly<Record<string, string>> =
+  process.env["IGGY_TEST_SHARDS"] === undefined
+    ? {}
+    : {
+        IGGY_SHARDING_CPU_ALLOCATION: String(Math.min(Number(process.env["IGGY_TEST_SHARDS"]), availableParallelism())),
+      };
 
 /** Credentials of `root`, a free port, and no log file. */
 export const developmentEnvironment: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ import {
   sendMessages,
 } from "@iggy/protocol";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import {
   eventually,
   first,

@@ -15,7 +15,7 @@ import {
   numericId,
 } from "@iggy/protocol";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import { freshName, RawSession } from "../raw-client/index.js";
 
 let dataDirectory: string;

@@ -9,7 +9,7 @@ import {
   xxh32,
 } from "@iggy/protocol";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import {
   consumer,
   eventually,

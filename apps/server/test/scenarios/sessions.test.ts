@@ -11,7 +11,7 @@ import {
   syncConsumerGroup,
 } from "@iggy/protocol";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import { eventually, freshTopic, outcome, RawLink, RawSession, sleep } from "../raw-client/index.js";
 
 /** A session ends when nothing was heard of it for 1.2 of these; the server looks once in each. */

@@ -1,7 +1,7 @@
 import { connect } from "node:tls";
 import { createStream, getMe, getStreams } from "@iggy/protocol";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import { first, freshPartition, outcome, RawLink, RawSession, Seeded, sleep, textOf } from "../raw-client/index.js";
 
 let server: RunningServer;

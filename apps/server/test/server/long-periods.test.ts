@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startServer } from "../../src/index.js";
+import { startServer } from "../start-server.js";
 import { sleep } from "../raw-client/index.js";
 
 it("a period of months is long, not none at all", async () => {

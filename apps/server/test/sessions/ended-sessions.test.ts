@@ -1,6 +1,6 @@
 import { createStream, ErrorCode, logoutUser } from "@iggy/protocol";
 import { expect, it } from "vitest";
-import { startServer } from "../../src/index.js";
+import { startServer } from "../start-server.js";
 import {
   atOffset,
   freshName,

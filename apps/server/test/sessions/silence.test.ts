@@ -1,6 +1,6 @@
 import { EvictionReason, getMe, ping } from "@iggy/protocol";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RunningServer, startServer } from "../../src/index.js";
+import { type RunningServer, startServer } from "../start-server.js";
 import { freshPartition, message, outcome, RawLink, RawSession, sleep } from "../raw-client/index.js";
 
 // The lease is 600 ms.
