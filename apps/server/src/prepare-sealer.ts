@@ -1,4 +1,4 @@
-import type { PrepareSealer, SealFields } from "@iggy/consensus";
+import type { PreparePlace, PrepareSealer, Proposal } from "@iggy/consensus";
 import { HEADER_SIZE, storedChecksum, writePrepareHeader, xxh3_64 } from "@iggy/protocol";
 
 /**
@@ -6,28 +6,28 @@ import { HEADER_SIZE, storedChecksum, writePrepareHeader, xxh3_64 } from "@iggy/
  * body of a partition's prepare is not hashed again.
  */
 const sealerOf = (hashesBody: boolean): PrepareSealer => ({
-  seal(fields: SealFields) {
-    const { identity } = fields;
+  seal(proposal: Proposal, place: PreparePlace) {
+    const { identity } = place;
     const header = new Uint8Array(HEADER_SIZE);
     writePrepareHeader(header, 0, {
-      bodyLength: fields.body.length,
-      ...(hashesBody ? { checksumBody: xxh3_64(fields.body) } : {}),
+      bodyLength: proposal.body.length,
+      checksumBody: hashesBody ? xxh3_64(proposal.body) : 0n,
       cluster: identity.cluster,
-      view: fields.view,
+      view: place.view,
       replica: identity.replica,
-      client: fields.client,
-      parent: fields.parent,
-      requestChecksum: fields.requestChecksum,
-      op: fields.op,
-      commit: fields.commit,
-      timestamp: fields.timestampMicros,
-      request: fields.request,
-      operation: fields.operation,
+      client: proposal.client,
+      parent: place.parent,
+      requestChecksum: proposal.requestChecksum,
+      op: place.op,
+      commit: place.commit,
+      timestamp: place.timestampMicros,
+      request: proposal.request,
+      operation: proposal.operation,
       group: identity.group,
-      userId: fields.userId,
+      userId: proposal.userId,
       retryCapacity: identity.retryCapacity,
-      partitionIncarnation: fields.partitionIncarnation,
-      session: fields.session,
+      partitionIncarnation: proposal.partitionIncarnation,
+      session: proposal.session,
     });
     return { header, checksum: storedChecksum(header) };
   },

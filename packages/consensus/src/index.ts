@@ -3,9 +3,9 @@ export {
   type Admission,
   type GroupIdentity,
   type Prepare,
+  type PreparePlace,
   type PrepareSealer,
   type Proposal,
   type RecoveredGroup,
   Replica,
-  type SealFields,
 } from "./replica.js";

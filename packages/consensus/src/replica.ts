@@ -55,10 +55,11 @@ export interface Prepare extends Proposal {
 
 /** Writes the 256-byte header of a prepare and gives its identity; the layout belongs to the protocol package. */
 export interface PrepareSealer {
-  seal(fields: SealFields): { readonly header: Uint8Array; readonly checksum: bigint };
+  seal(proposal: Proposal, place: PreparePlace): { readonly header: Uint8Array; readonly checksum: bigint };
 }
 
-export interface SealFields extends Proposal {
+/** Where an operation stands in the log. */
+export interface PreparePlace {
   readonly identity: GroupIdentity;
   readonly view: number;
   readonly op: number;
@@ -157,25 +158,29 @@ export class Replica {
     if (this.admission() !== "admit") throw new RangeError("the group takes no operation now");
     if (timestampMicros <= this.lastTimestampMicros) throw new RangeError("timestamps must grow within a group");
     const op = this.head + 1;
-    const { header, checksum } = this.sealer.seal({
-      ...proposal,
-      identity: this.identity,
-      view: this.viewNumber,
-      op,
-      commit: this.committed,
-      timestampMicros,
-      parent: this.headChecksum,
-    });
+    const view = this.viewNumber;
+    const commit = this.committed;
+    const parent = this.headChecksum;
+    const place = { identity: this.identity, view, op, commit, timestampMicros, parent };
+    const { header, checksum } = this.sealer.seal(proposal, place);
+    // Field by field: a literal that spreads an object and goes on behind it takes tens of microseconds.
     const prepare: Prepare = {
-      ...proposal,
+      operation: proposal.operation,
+      client: proposal.client,
+      session: proposal.session,
+      request: proposal.request,
+      requestChecksum: proposal.requestChecksum,
+      userId: proposal.userId,
+      partitionIncarnation: proposal.partitionIncarnation,
+      body: proposal.body,
       op,
-      view: this.viewNumber,
-      commit: this.committed,
+      view,
+      commit,
       timestampMicros,
       header,
       checksum,
     };
-    this.pipeline.push({ prepare, parent: this.headChecksum, holders: 0 });
+    this.pipeline.push({ prepare, parent, holders: 0 });
     this.head = op;
     this.headChecksum = checksum;
     this.lastTimestampMicros = timestampMicros;

@@ -22,7 +22,7 @@ const proposal = (request: number): Proposal => ({
 });
 const parents: bigint[] = [];
 const sealer = {
-  seal: ({ op, parent }: { op: number; parent: bigint }) => {
+  seal: (_proposal: unknown, { op, parent }: { op: number; parent: bigint }) => {
     parents.push(parent);
     return { header: new Uint8Array(256), checksum: BigInt(op * 100) };
   },
