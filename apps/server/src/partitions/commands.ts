@@ -31,7 +31,7 @@ export interface PollCommand {
   readonly count: number;
   readonly autoCommit: boolean;
   /** Set on a deferred poll; a plain poll answers at once. */
-  readonly wait?: ReadWait;
+  readonly wait?: ReadWait | undefined;
 }
 
 /** How long a read may wait, and for what. Checked by the decoder: minCount 1..count, maxBytes at least 344. */
@@ -51,6 +51,10 @@ export interface FetchCommand {
   readonly wait: ReadWait;
   /** 1 to 1000, each partition once. */
   readonly targets: readonly FetchTarget[];
+  /** Part of a fetch over several shards: bytes of its reply that other shards gave already. */
+  readonly spentBytes?: number;
+  /** Asks what there is, as `fetchProbeReply` tells, once there is enough or the wait is over; nothing is read for good. */
+  readonly isProbe?: boolean;
 }
 
 export interface FetchTarget {

@@ -25,6 +25,7 @@ export type {
 export type { TopicChange } from "./lifecycle/partition-table.js";
 export type { OpenedRecords, PartitionCipher } from "./partition-cipher.js";
 export { openPartitionPlane, type PartitionPlaneOptions } from "./local-plane.js";
+export { type FetchProbe, readFetchProbe } from "./reads/probe-reply.js";
 export type {
   EndedSession,
   PartitionPlane,

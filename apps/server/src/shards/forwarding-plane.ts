@@ -4,6 +4,7 @@ import type {
   FetchCommand,
   GetOffsetCommand,
   PartitionAddress,
+  PartitionLimits,
   PartitionRequests,
   PartitionRouteFact,
   PollCommand,
@@ -31,9 +32,7 @@ import { readCommitted } from "./messages/reply.js";
 import { Pending } from "./pending.js";
 import type { Placement } from "./placement.js";
 import { ECHOED_INCARNATION } from "./remote-request.js";
-
-/** Serves a fetch whose partitions belong to several shards. */
-export type SpreadFetch = (request: ClientRequest, command: FetchCommand) => void;
+import { SpreadFetch } from "./spread-fetch.js";
 
 export interface ForwardingPlaneDeps {
   readonly mesh: Mesh;
@@ -41,7 +40,8 @@ export interface ForwardingPlaneDeps {
   /** Partitions of this shard. */
   readonly own: PartitionRequests;
   readonly metadata: { readonly appliedOp: number };
-  readonly spreadFetch: SpreadFetch;
+  readonly limits: Pick<PartitionLimits, "deferredPollMaxWaitMicros" | "deferredPollMaxReadBytes">;
+  readonly log: { error(fields: object, message: string): void };
   /** Requests of this shard's connections that one other shard may have at a time. */
   readonly pendingMax: number;
 }
@@ -85,10 +85,9 @@ export class ForwardingPlane implements PartitionRequests {
   }
 
   fetch(request: ClientRequest, command: FetchCommand): void {
-    const { placement, mesh, own, spreadFetch } = this.deps;
-    const owners = new Set(command.targets.map((target) => placement.shardOf({ ...command, ...target })));
-    const [owner] = owners;
-    if (owners.size !== 1 || owner === undefined) spreadFetch(request, command);
+    const { mesh, own } = this.deps;
+    const owner = this.soleOwnerOf(command);
+    if (owner === undefined) this.fetchFromAll(request, command);
     else if (owner === mesh.shard) own.fetch(request, command);
     else {
       this.forwardRead(owner, request, MainKind.fetch, REFERENCE_BYTES_MAX, (record, outbox) => {
@@ -96,6 +95,39 @@ export class ForwardingPlane implements PartitionRequests {
         outbox.body(record, [encodeTargets(command.targets)]);
       });
     }
+  }
+
+  private fetchFromAll(request: ClientRequest, command: FetchCommand): void {
+    const { placement, limits, log } = this.deps;
+    const { streamId, topicId } = command;
+    const fetch = new SpreadFetch(
+      {
+        fetch: (part, partCommand) => {
+          this.fetch(part, partCommand);
+        },
+        ownerOf: ({ partitionId }) => placement.shardOf({ streamId, topicId, partitionId }),
+        nowMillis: () => performance.now(),
+        waitMicrosMax: limits.deferredPollMaxWaitMicros,
+        bytesMax: limits.deferredPollMaxReadBytes,
+      },
+      request,
+      command,
+    );
+    fetch.run().catch((error: unknown) => {
+      log.error({ err: error }, "a fetch failed unexpectedly");
+      request.deny(ErrorCode.Error);
+    });
+  }
+
+  /** The shard that owns every partition of a fetch; undefined when there are several. */
+  private soleOwnerOf({ streamId, topicId, targets }: FetchCommand): number | undefined {
+    let sole: number | undefined;
+    for (const { partitionId } of targets) {
+      const owner = this.deps.placement.shardOf({ streamId, topicId, partitionId });
+      if (sole !== undefined && sole !== owner) return undefined;
+      sole = owner;
+    }
+    return sole;
   }
 
   getOffset(request: ClientRequest, command: GetOffsetCommand): void {

@@ -46,7 +46,6 @@ import {
 } from "./shard-calls.js";
 import type { Shards } from "./shards.js";
 import { deletableThrough as resolveHere } from "./sole-shard.js";
-import { SpreadFetches } from "./spread-fetches.js";
 import type { ShardThread } from "./threads.js";
 import type { NodeAnswer, NodeQuery } from "../node/node-service.js";
 
@@ -201,13 +200,6 @@ export class ShardGroup implements Shards {
     const boards = createBoards(count);
     const mesh = new Mesh(seat);
     const calls = new Calls(mesh);
-    const fetches = new SpreadFetches({
-      mesh,
-      calls,
-      placement: this.placement,
-      own,
-      appliedOp: () => machine.appliedOp,
-    });
     this.running = {
       mesh,
       calls,
@@ -217,9 +209,8 @@ export class ShardGroup implements Shards {
         placement: this.placement,
         own,
         metadata: machine,
-        spreadFetch: (request, command) => {
-          fetches.start(request, command);
-        },
+        limits: plan.partitions,
+        log,
         pendingMax: plan.pendingMax,
       }),
       metadata: new MetadataServer({ mesh, ...metadata, log }),

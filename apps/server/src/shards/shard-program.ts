@@ -43,7 +43,6 @@ import {
   requestsInFlight,
   startPartitions,
 } from "./shard-calls.js";
-import { SpreadFetches } from "./spread-fetches.js";
 
 export interface ShardLog {
   debug(fields: object, message: string): void;
@@ -133,21 +132,13 @@ export class ShardProgram implements ConnectionHandler {
         limits: plan.partitions,
       },
     });
-    const fetches = new SpreadFetches({
-      mesh: this.mesh,
-      calls: this.calls,
-      placement,
-      own: this.partitions,
-      appliedOp: () => machine.appliedOp,
-    });
     this.plane = new ForwardingPlane({
       mesh: this.mesh,
       placement,
       own: this.partitions,
       metadata: this.view,
-      spreadFetch: (request, command) => {
-        fetches.start(request, command);
-      },
+      limits: plan.partitions,
+      log: logOf("server"),
       pendingMax: plan.pendingMax,
     });
     this.server = new PartitionServer(this.mesh, this.partitions, this.view);

@@ -73,7 +73,7 @@ export class OpenTarget {
   /** Stores the offset of the last message; gives 0 or the code that refuses the read. */
   commit(lastOffset: number): number {
     const { consumer, startedBehind } = this;
-    const read = { key: consumer, lastOffset, ...(startedBehind === undefined ? {} : { startedBehind }) };
+    const read = { key: consumer, lastOffset, startedBehind };
     return this.group.commitOnRead(read, this.generation);
   }
 

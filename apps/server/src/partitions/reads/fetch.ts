@@ -4,6 +4,7 @@ import type { ClientRequest } from "../../request.js";
 import type { FetchCommand, FetchTarget } from "../commands.js";
 import type { PartitionGroup } from "../group.js";
 import type { InstallWait } from "./install-waits.js";
+import { fetchProbeReply } from "./probe-reply.js";
 import { fetchReplyHead, type FetchSectionHead } from "./reply-heads.js";
 import type { PartitionShard } from "../shard.js";
 import { type Growth, OpenTarget } from "./fetch-target.js";
@@ -45,6 +46,8 @@ export class Fetch {
   private cancelledWith = 0;
   private isCancellable = false;
   private hasStored = false;
+  /** A partition has more than it may give. */
+  private hasFullPart = false;
   private place: ParkingPlace | undefined;
   /** What was read for the reply. */
   private readonly memory: Memory[] = [];
@@ -123,8 +126,10 @@ export class Fetch {
       bytes: this.maxBytes - sumOf(open, (target) => target.bytesHeld),
     };
     const isEnough = missing.messages <= 0 || missing.bytes <= 0;
-    if (this.isWaitOver || isEnough || open.length < this.parts.length) void this.serve();
-    else if (this.isMeasured || available === 0) this.park(open, missing);
+    if (this.isWaitOver || isEnough || open.length < this.parts.length) {
+      if (this.command.isProbe === true) this.report(open, available);
+      else void this.serve();
+    } else if (this.isMeasured || available === 0) this.park(open, missing);
     else {
       // Fewer messages than wanted are there; they may fill the reply all the same.
       void this.measure(open).then((isFull) => {
@@ -144,12 +149,15 @@ export class Fetch {
       if (target.available === 0) continue;
       const { machine, bytesSum } = target.group;
       const end = machine.nextOffset;
-      const result = await this.read(target, this.command.count, Math.min(target.maxBytes, this.maxBytes - bytes));
+      const room = this.maxBytes - bytes;
+      const result = await this.read(target, this.command.count, Math.min(target.maxBytes, room));
       if (typeof result === "number") continue;
       letGo(result.memory);
       target.measure(result.bytes, bytesSum);
       bytes += result.bytes;
-      if (bytes >= this.maxBytes || (result.lastOffset ?? end) < end - 1) return true;
+      const hasMore = (result.lastOffset ?? end) < end - 1;
+      this.hasFullPart ||= hasMore && target.maxBytes <= room;
+      if (bytes >= this.maxBytes || hasMore) return true;
     }
     return false;
   }
@@ -226,7 +234,7 @@ export class Fetch {
     const sections: FetchSectionHead[] = [];
     const pieces: Uint8Array[] = [];
     let countLeft = this.command.count;
-    let bytes = 0;
+    let bytes = this.command.spentBytes ?? 0;
     let isFull = false;
     for (const part of this.parts) {
       if (!(part instanceof OpenTarget)) {
@@ -275,6 +283,13 @@ export class Fetch {
     }
     if (this.cancelledWith !== 0 && !this.hasStored) this.deny(this.cancelledWith);
     else this.answer([fetchReplyHead(sections), ...pieces]);
+  }
+
+  /** Says what there is instead of reading it. */
+  private report(open: readonly OpenTarget[], messages: number): void {
+    const bytes = sumOf(open, (target) => target.bytesHeld);
+    const isReady = open.length < this.parts.length || this.hasFullPart;
+    this.answer([fetchProbeReply({ messages, bytes, isReady })]);
   }
 
   /** Stores the offset of what was read, when the fetch commits; a refused store gives nothing of the partition. */

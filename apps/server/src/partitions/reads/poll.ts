@@ -219,7 +219,7 @@ export class Poll {
       if (command.autoCommit) {
         const { startedBehind } = this;
         const code = group.commitOnRead(
-          { key: consumer, lastOffset, ...(startedBehind === undefined ? {} : { startedBehind }) },
+          { key: consumer, lastOffset, startedBehind },
           generation,
         );
         if (code !== 0) {

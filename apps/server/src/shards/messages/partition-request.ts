@@ -154,6 +154,8 @@ export function writeFetch(record: RecordWriter, command: FetchCommand): void {
   writeKey(record, command.consumer);
   record.u32(command.count);
   record.flag(command.autoCommit);
+  record.flag(command.isProbe ?? false);
+  record.f64(command.spentBytes ?? 0);
   writeWait(record, command.wait);
 }
 
@@ -163,6 +165,8 @@ export const readFetch = (record: RecordReader): Omit<FetchCommand, "targets"> =
   consumer: readKey(record),
   count: record.u32(),
   autoCommit: record.flag(),
+  isProbe: record.flag(),
+  spentBytes: record.f64(),
   wait: readWait(record),
 });
 
