@@ -249,6 +249,8 @@ export class PartitionGroup {
    * one more read now.
    */
   read(startOffset: number, count: number, maxBytes: number): ReadResult | Promise<ReadResult> | undefined {
+    // Segments that are going show in what is read before their deletion is done.
+    this.counted();
     const ceilingOffset = this.machine.nextOffset - 1;
     if (startOffset > ceilingOffset || count === 0) return emptyRead;
     const request = { startOffset, ceilingOffset, count, maxBytes };
