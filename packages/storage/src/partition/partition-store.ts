@@ -145,10 +145,9 @@ export class FilePartitionStore implements PartitionStore, FileHolder {
     this.writer.commit(this.committedOp);
   }
 
-  /** Closes what nobody uses now. */
+  /** Closes files when nobody uses them any more; a group that waits opens its own again. */
   closeFiles(): void {
     void this.files.close();
-    if (!this.writer.isIdle) return;
     const { log, journal } = this.parts;
     // Closing forces nothing to the disk, so its failure loses nothing: the sync opens the file anew and meets it.
     void this.writer.exclusive(() => Promise.allSettled([log.close(), journal.close()]));

@@ -118,11 +118,6 @@ export class PartitionWriter {
     return this.queueBytes;
   }
 
-  /** Nothing waits and nothing is under way. */
-  get isIdle(): boolean {
-    return !this.running && !this.isScheduled;
-  }
-
   append(entry: JournalEntry, kind: "batch" | "operation", durable: boolean): void {
     this.checkUsable();
     if (entry.op !== this.queuedOp + 1) throw new RangeError(`op ${entry.op} does not follow op ${this.queuedOp}`);
