@@ -19,7 +19,7 @@ import {
   xxh32,
 } from "@iggy/protocol";
 import { Refusal, type Topic } from "@iggy/engine";
-import type { OffsetKey, PartitionRequests, ReadWait } from "../partitions/index.js";
+import type { OffsetKey, PartitionAddress, PartitionRequests, ReadWait } from "../partitions/index.js";
 import type { ClientRequest } from "../request.js";
 import type { Directory } from "./directory.js";
 
@@ -53,7 +53,7 @@ export class PartitionCommands {
     }
     this.afterFrontier(request, () => {
       this.plane.send(request, {
-        address: { ...ids(topic), partitionId },
+        address: addressIn(topic, partitionId),
         partitionNamed: command.partitioning.kind === "partition_id",
         messagesCount: command.messagesCount,
         batch: command.batch,
@@ -85,7 +85,8 @@ export class PartitionCommands {
     }
     this.afterFrontier(request, () => {
       this.plane.fetch(request, {
-        ...ids(topic),
+        streamId: topic.stream.id,
+        topicId: topic.id,
         consumer,
         count: command.count,
         autoCommit: command.autoCommit,
@@ -129,7 +130,7 @@ export class PartitionCommands {
       return;
     }
     this.afterFrontier(request, () => {
-      const fact = this.plane.route({ ...ids(topic), partitionId: command.partitionId });
+      const fact = this.plane.route(addressIn(topic, command.partitionId));
       if (fact === undefined) {
         request.deny(ErrorCode.TransientNotAccepted);
         return;
@@ -163,7 +164,7 @@ export class PartitionCommands {
         strategy: command.strategy,
         count: command.count,
         autoCommit: command.autoCommit,
-        ...(wait === undefined ? {} : { wait }),
+        wait,
       });
     });
   }
@@ -173,7 +174,7 @@ export class PartitionCommands {
     request: ClientRequest,
     target: TopicTarget & { readonly consumer: Consumer },
     partitionId: number | null,
-    serve: (address: { streamId: number; topicId: number; partitionId: number }, consumer: OffsetKey) => void,
+    serve: (address: PartitionAddress, consumer: OffsetKey) => void,
   ): void {
     if (partitionId === null) {
       request.deny(ErrorCode.InvalidIdentifier);
@@ -187,7 +188,7 @@ export class PartitionCommands {
       request.deny(ErrorCode.Unauthorized);
       return;
     }
-    this.afterFrontier(request, () => serve({ ...ids(topic), partitionId }, consumer));
+    this.afterFrontier(request, () => serve(addressIn(topic, partitionId), consumer));
   }
 
   private topic(request: ClientRequest, target: TopicTarget): Topic | undefined {
@@ -267,9 +268,11 @@ interface TopicTarget {
   readonly topicId: Identifier;
 }
 
-const ids = (topic: Topic): { streamId: number; topicId: number } => ({
+/** Spelled out: a spread with another field behind it takes microseconds. */
+const addressIn = (topic: Topic, partitionId: number): PartitionAddress => ({
   streamId: topic.stream.id,
   topicId: topic.id,
+  partitionId,
 });
 
 function readWait(command: {

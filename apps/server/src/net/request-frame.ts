@@ -79,11 +79,10 @@ export class RequestFrame implements ClientRequest {
   }
 
   ok(body: readonly Uint8Array[], options?: ReadReplyOptions): void {
-    const incarnation =
-      options?.partitionIncarnation === undefined ? {} : { partitionIncarnation: options.partitionIncarnation };
+    const partitionIncarnation = options?.partitionIncarnation;
     this.reply(
       body,
-      (bytes, bodyLength) => writeReplyEcho(bytes, 0, this.header, { status: 0, bodyLength, ...incarnation }),
+      (bytes, bodyLength) => writeReplyEcho(bytes, 0, this.header, { status: 0, bodyLength, partitionIncarnation }),
       options?.memory,
     );
   }

@@ -64,7 +64,7 @@ export interface CommitOnRead {
   readonly key: OffsetKey;
   readonly lastOffset: number;
   /** Set when the read started behind the stored offset: what was stored then. */
-  readonly startedBehind?: { readonly offset: number | undefined };
+  readonly startedBehind?: { readonly offset: number | undefined } | undefined;
 }
 
 export type CommitOnReadDecision = "store" | "unchanged" | { readonly code: number };
@@ -326,7 +326,7 @@ export class PartitionMachine {
     const wasInFlight = isGroup && this.owners.isInFlight(key.id, stored);
     this.offsets.set(key, offset);
     const isDrained = wasInFlight && !this.owners.isInFlight(key.id, offset);
-    return done(0, [{ ...key, offset }], undefined, isDrained ? key.id : undefined);
+    return done(0, [{ kind: key.kind, id: key.id, offset }], undefined, isDrained ? key.id : undefined);
   }
 
   private applyRetireSessions(body: Uint8Array): Applied {

@@ -85,17 +85,27 @@ export interface ReplyFields extends CommonFields {
 
 /** Writes the 256 bytes of a reply header in front of a body of `fields.bodyLength` bytes. */
 export function writeReplyHeader(bytes: Uint8Array, offset: number, fields: ReplyFields): void {
+  const view = writeReplyFields(bytes, offset, fields);
+  putU64(view, 184, fields.commit ?? 0, "commit");
+  view.setUint8(220, fields.isCommitted === true ? 1 : 0);
+}
+
+/** Everything but the commit and its proof. */
+function writeReplyFields(
+  bytes: Uint8Array,
+  offset: number,
+  fields: Omit<ReplyFields, "commit" | "isCommitted">,
+): DataView {
   const view = startHeader(bytes, offset, FrameCommand.Reply, fields);
   putU128(view, 128, fields.requestChecksum ?? 0n, "request checksum");
   putU128(view, 160, fields.client, "client");
   putU64(view, 176, fields.op ?? 0, "op");
-  putU64(view, 184, fields.commit ?? 0, "commit");
   putU64(view, 192, fields.timestamp ?? 0, "timestamp");
   putU64(view, 200, fields.request, "request");
   putU8(view, 208, fields.operation, "operation");
   putU32(view, 216, fields.status ?? 0, "status");
-  view.setUint8(220, fields.isCommitted === true ? 1 : 0);
   putU64(view, 224, fields.partitionIncarnation ?? 0, "partition incarnation");
+  return view;
 }
 
 /** What a reply adds to the request that it echoes. */
@@ -110,7 +120,7 @@ export interface ReplyEcho {
   /** Operation to answer with when the request's own is unknown. */
   readonly operation?: number;
   /** Incarnation that served a poll, in place of the request's. */
-  readonly partitionIncarnation?: number;
+  readonly partitionIncarnation?: number | undefined;
 }
 
 /**
@@ -150,7 +160,9 @@ export interface CommittedReply extends CommonFields {
 
 /** Writes the header of the reply to a committed operation. It derives from the log entry alone, so every replica writes it alike. */
 export function writeCommittedReply(bytes: Uint8Array, offset: number, fields: CommittedReply): void {
-  writeReplyHeader(bytes, offset, { ...fields, commit: fields.op, isCommitted: fields.isPending !== true });
+  const view = writeReplyFields(bytes, offset, fields);
+  putU64(view, 184, fields.op, "commit");
+  view.setUint8(220, fields.isPending === true ? 0 : 1);
 }
 
 /** The same from the prepare of the operation. */

@@ -44,7 +44,7 @@ export class PartitionReader {
     const startOffset = Math.max(request.startOffset, log.startOffset);
     const ceilingOffset = Math.min(request.ceilingOffset, log.nextOffset - 1);
     if (startOffset > ceilingOffset || request.count <= 0) return EMPTY_RESULT;
-    const selection = new Selection({ ...request, startOffset, ceilingOffset });
+    const selection = new Selection({ startOffset, ceilingOffset, count: request.count, maxBytes: request.maxBytes });
     if (startOffset < resident.firstOffset) {
       this.parts.onFilesUsed();
       if (!this.readNow(selection)) return this.readFiles(selection);

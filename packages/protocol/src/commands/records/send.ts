@@ -27,7 +27,11 @@ export const sendMessagesRequest: Codec<SendMessagesBody> = {
     metadata.write(w, value);
     restBytes.write(w, value.batch);
   },
-  read: (r) => ({ ...metadata.read(r), batch: restBytes.read(r) }),
+  read: (r) => {
+    // Field by field: a spread with another field behind it takes microseconds.
+    const { streamId, topicId, partitioning, messagesCount } = metadata.read(r);
+    return { streamId, topicId, partitioning, messagesCount, batch: restBytes.read(r) };
+  },
   sample: (s) => ({ ...metadata.sample(s), batch: restBytes.sample(s) }),
   rows: () => [
     { path: "metadataLength", type: u32.type },
