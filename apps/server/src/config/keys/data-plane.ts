@@ -6,12 +6,14 @@ import { bool, duration, int, optionalSize, size } from "./declare.js";
 const QUEUE_MAX = 2 ** 20;
 
 export const sharding = section({
-  cpu_allocation: dormant(
-    key(cpuAllocationKind, "numa:auto", 'Cores to use: "all", a number, "A..B", "numa:auto" or "numa:nodes=..".'),
+  cpu_allocation: key(
+    cpuAllocationKind,
+    "numa:auto",
+    'Shards and their cores: "all", a number, "A..B", "numa:auto" or "numa:nodes=..". Unset: one shard.',
   ),
   pin_cores: dormant(bool(true, "Pin each shard to its core.")),
-  inbox_capacity: dormant(int(65_536, { min: 1, max: QUEUE_MAX }, "Queue between shards, per shard.")),
-  reply_inbox_capacity: dormant(int(1024, { min: 1, max: QUEUE_MAX }, "Reply queue between shards, per shard.")),
+  inbox_capacity: int(65_536, { min: 1, max: QUEUE_MAX }, "Requests from one shard to another that may be under way."),
+  reply_inbox_capacity: int(1024, { min: 1, max: QUEUE_MAX }, "Replies between two shards that wait to be taken."),
   poll_completion_capacity: int(
     1024,
     { min: 1, max: QUEUE_MAX },
@@ -44,8 +46,10 @@ export const sharding = section({
   shutdown_poll_interval: dormant(
     duration("50 ms", { above: "0", max: "5 s" }, "How often a shard looks for the stop signal."),
   ),
-  shutdown_join_timeout: dormant(
-    duration("30 s", { above: "0", max: "900 s" }, "Time until a stuck shard is abandoned at the stop."),
+  shutdown_join_timeout: duration(
+    "30 s",
+    { above: "0", max: "900 s" },
+    "Time until a stuck shard is abandoned at the stop.",
   ),
   reconcile_periodic_interval: dormant(
     duration("1 s", { above: "0", max: "30 s" }, "Fallback period of the partition reconciler."),
