@@ -57,7 +57,7 @@ function compileWithGyp() {
   const gyp = findGyp();
   if (gyp === undefined) return "node-gyp is not installed";
   const prefix = headersPrefix();
-  const args = [gyp, "rebuild", "--release", ...(prefix === undefined ? [] : [`--nodedir=${prefix}`])];
+  const args = [gyp, "rebuild", "--release", "--jobs", "max", ...(prefix === undefined ? [] : [`--nodedir=${prefix}`])];
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: packageRoot, encoding: "utf8" });
   if (status === 0 && existsSync(RELEASE_FILE)) return undefined;
   return `node-gyp failed: ${lastLine(stderr)}`;

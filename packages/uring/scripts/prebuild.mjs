@@ -1,4 +1,4 @@
-// `npm run prebuild`: makes the addon of this machine, and of arm64 where a cross compiler is installed, for shipping
+// `npm run prebuilds`: makes the addon of this machine, and of arm64 where a cross compiler is installed, for shipping
 // inside the package. Run it on the oldest system that the result has to work on; CI does, per processor and C library.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync } from "node:fs";

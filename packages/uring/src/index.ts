@@ -38,3 +38,18 @@ export {
   portableHasher,
   type PortableHashing,
 } from "./hash/index.js";
+export {
+  AesGcmSiv,
+  type Allocate,
+  type FillRandom,
+  isNativeSiv,
+  javascriptSiv,
+  NativeBatchSiv,
+  nativeSivBackend,
+  SIV_KEY_SIZE,
+  SIV_NONCE_SIZE,
+  SIV_OVERHEAD,
+  SIV_TAG_SIZE,
+  type SivBackend,
+  sivBackend,
+} from "./siv/index.js";

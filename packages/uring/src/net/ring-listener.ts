@@ -26,6 +26,7 @@ export interface RingListenerOptions {
 const BACKLOG_DEFAULT = 1024;
 /** Before the next attempt when the system refused to accept. */
 const RETRY_MILLIS = 100;
+const SHUT_BOTH = 2;
 /** The connection was gone before it was taken. */
 const PASSING = new Set([103, 71, 104, Errno.interrupted, Errno.again]);
 
@@ -85,8 +86,20 @@ export class RingListener implements Completion {
     try {
       this.operation = this.ring.acceptAll(this.descriptor, SOCKET_CLOSE_ON_EXEC, this, 0);
     } catch (error) {
-      if (!(error instanceof RingError) || error.code !== "ERR_RING_FULL") throw error;
+      if (!(error instanceof RingError)) throw error;
+      // A closed ring accepts nothing any more.
+      if (error.code !== "ERR_RING_FULL") return;
       this.timer = setTimeout(() => this.accept(), RETRY_MILLIS);
+    }
+  }
+
+  private cancel(operation: bigint): void {
+    try {
+      this.ring.cancel(operation);
+    } catch (error) {
+      if (!(error instanceof RingError)) throw error;
+      // No room for another operation: this ends the one that accepts as well.
+      this.ring.addon.socketShutdown(this.descriptor, SHUT_BOTH);
     }
   }
 
@@ -97,7 +110,7 @@ export class RingListener implements Completion {
     if (operation !== undefined && this.ring.isOpen) {
       await new Promise<void>((resolve) => {
         this.finished = resolve;
-        this.ring.cancel(operation);
+        this.cancel(operation);
       });
     }
     this.ring.addon.socketClose(this.descriptor);

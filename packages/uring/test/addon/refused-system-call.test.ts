@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Probe } from "../../src/index.js";
 import { withRing } from "../support/uring.js";
 
@@ -18,6 +18,9 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0, os.strerror(ctypes.get_errno())
 os.execv(argv[0], argv)
 `;
+// Whole programs are started.
+vi.setConfig({ testTimeout: 90_000 });
+
 const SETUP = 425;
 const ENTER = 426;
 const REGISTER = 427;

@@ -5,10 +5,13 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Completion, Ring, RingError, RingListener, Slab } from "../../src/index.js";
 import { connect, echo, readAll, serve } from "../support/sink.js";
 import { openUring, withRing } from "../support/uring.js";
+
+// Some of them start whole programs.
+vi.setConfig({ testTimeout: 90_000 });
 
 class Results implements Completion {
   readonly results: number[] = [];
@@ -174,6 +177,16 @@ withRing("a ring", (addon) => {
       for (const client of clients) client.destroy();
       for (const descriptor of accepted) addon.socketClose(descriptor);
     }
+    await uring.close();
+  });
+
+  test("closes a listener although it has no room for another operation", async () => {
+    const uring = openUring(addon, { entries: 8, operationsMax: 4 });
+    const options = { host: "127.0.0.1", port: 0, onAccept: () => undefined };
+    const listeners = Array.from({ length: 4 }, () => RingListener.listen(uring.ring, options));
+    await delay(5);
+    await Promise.all(listeners.map((listener) => listener.close()));
+    expect(uring.ring.inFlight).toBe(0);
     await uring.close();
   });
 

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { RingListener } from "../../src/index.js";
 import { connect, readAll } from "../support/sink.js";
 import { openUring, withRing } from "../support/uring.js";
 import { nextMessage, startWorker } from "../support/worker.js";
+
+// Threads begin by loading TypeScript.
+vi.setConfig({ testTimeout: 90_000 });
 
 const WORKER = new URL("serving-worker.ts", import.meta.url);
 
