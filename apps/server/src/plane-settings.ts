@@ -4,7 +4,7 @@ import type { PartitionLimits } from "./partitions/index.js";
 import { SERVER_VERSION } from "./version.js";
 
 /** Recent batches that all partitions together keep in memory for readers. */
-const RESIDENT_BYTES_MAX = 192 * 1024 * 1024;
+const RESIDENT_BYTES_MAX = 128 * 1024 * 1024;
 /** Largest page of metadata changes; a smaller frame limit lowers it. */
 const CHANGES_PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
