@@ -118,6 +118,8 @@ async function build(
     {
       ...identity,
       settings,
+      backend,
+      isAlone: io !== undefined,
       nodes,
       log,
       logOf: (part) => logging.part(part),

@@ -36,6 +36,8 @@ export interface RingParts {
   readonly ring: Ring;
   readonly addon: Addon;
   readonly blocks: BlockSource;
+  /** The memory of all threads of the process, of which `blocks` gives a part. */
+  readonly slab: Slab;
 }
 
 export type BackendChoice = "auto" | "uring" | "libuv";
@@ -94,11 +96,13 @@ function openRing(addon: Addon, memoryBytes: number): (RingParts & { readonly bl
   const slab = Slab.map(addon, { bytes: regions * REGION_BYTES, regions });
   const blocks = SlabAllocator.inFreeRegion(slab, { budgetBytes: memoryBytes });
   if (blocks === undefined) return `all ${regions} regions of this process's memory are taken`;
-  return { ring: Ring.open({ addon, slab, blocks }), addon, blocks };
+  return { ring: Ring.open({ addon, slab, blocks }), addon, blocks, slab };
 }
 
 function hasherOf(addon: object | undefined): Hasher {
-  return addon !== undefined && isNativeHash(addon) ? nativeHasher(addon, protocol) : portableHasher(protocol, protocol.hashBackend);
+  return addon !== undefined && isNativeHash(addon)
+    ? nativeHasher(addon, protocol)
+    : portableHasher(protocol, protocol.hashBackend);
 }
 
 /** What the storage hashes with. */

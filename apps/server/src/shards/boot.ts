@@ -1,6 +1,7 @@
 import type { MetadataConfig } from "@iggy/engine";
 import type { ReplicaIdentity } from "@iggy/storage";
-import type { LogDirectives, ServerConfig } from "../config/index.js";
+import type { Backend } from "../backend/index.js";
+import type { LogDirectives } from "../config/index.js";
 import type { PartitionLimits } from "../partitions/index.js";
 import type { Seat } from "./lanes/seat.js";
 import type { LogBudget } from "./thread-log.js";
@@ -19,7 +20,10 @@ export interface ShardPlan {
   /** Milliseconds; undefined switches a job off. */
   readonly heartbeatMillis: number | undefined;
   readonly segmentCleanerMillis: number | undefined;
-  readonly ioBackend: ServerConfig["io"]["backend"];
+  /** The backend that shard 0 has: bodies are handed over in its memory, so all shards have the same. */
+  readonly backend: Backend["kind"];
+  /** Pooled memory of the shard. */
+  readonly memoryBytes: number;
   readonly logLevels: LogDirectives;
   readonly logBudget: LogBudget;
 }

@@ -1,4 +1,5 @@
 import type { ReplicaIdentity } from "@iggy/storage";
+import type { Backend } from "../backend/index.js";
 import type { Settings } from "../config/index.js";
 import { metadataConfig, partitionLimits } from "../plane-settings.js";
 import type { ShardBoot, ShardPlan } from "./boot.js";
@@ -7,6 +8,7 @@ import { portsOf } from "./lanes/seat.js";
 import { type GroupHost, ShardGroup } from "./shard-group.js";
 import type { ShardLog } from "./shard-program.js";
 import type { Shards } from "./shards.js";
+import { sharedPool } from "./shared-pool.js";
 import { SoleShard } from "./sole-shard.js";
 import { systemTopology } from "./system-topology.js";
 import { entryOf, startThread } from "./thread.js";
@@ -15,6 +17,9 @@ import { type ShardThread, superviseThread } from "./threads.js";
 
 export interface OpenShardsDeps extends ReplicaIdentity {
   readonly settings: Settings;
+  readonly backend: Backend;
+  /** The disk is in the memory of this thread, so nobody else reaches it. */
+  readonly isAlone: boolean;
   readonly nodes: readonly number[];
   readonly log: ShardLog;
   readonly logOf: (part: string) => ShardLog;
@@ -32,7 +37,8 @@ export function openShards(deps: OpenShardsDeps, host: () => GroupHost): Shards 
   const { settings, log } = deps;
   const { sharding } = settings.config;
   const cores = coresOf(sharding.cpuAllocation, systemTopology(settings.allowedCores));
-  const count = settings.setKeys.has("sharding.cpu_allocation") ? cores.length : SHARDS_DEFAULT;
+  const isSet = settings.setKeys.has("sharding.cpu_allocation") && !deps.isAlone;
+  const count = isSet ? cores.length : SHARDS_DEFAULT;
   if (count === 1) return new SoleShard(() => host().own);
   log.info(
     { shards: count, cores: cores.join(",") },
@@ -46,13 +52,17 @@ export function openShards(deps: OpenShardsDeps, host: () => GroupHost): Shards 
       main: sharding.inboxCapacity,
       reply: sharding.replyInboxCapacity,
     },
+    pool: deps.backend.ring && sharedPool(deps.backend.ring),
     host,
     startThread: deps.runShard ?? ((boot) => startShard(deps, boot)),
     log: deps.logOf("server"),
   });
 }
 
-function planOf({ settings, nodes, clusterId, replicaId, replicaCount }: OpenShardsDeps, count: number): ShardPlan {
+function planOf(
+  { settings, backend, nodes, clusterId, replicaId, replicaCount }: OpenShardsDeps,
+  count: number,
+): ShardPlan {
   const { config, dataDirectory } = settings;
   return {
     dataDirectory,
@@ -67,7 +77,8 @@ function planOf({ settings, nodes, clusterId, replicaId, replicaCount }: OpenSha
     segmentCleanerMillis: config.dataMaintenance.messages.cleanerEnabled
       ? config.dataMaintenance.messages.intervalMillis
       : undefined,
-    ioBackend: config.io.backend,
+    backend: backend.kind,
+    memoryBytes: Math.floor(config.memoryPool.sizeBytes / count),
     logLevels: config.logging.level,
     logBudget: logBudget(),
   };

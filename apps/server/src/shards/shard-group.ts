@@ -25,6 +25,7 @@ import { CountersBoard, createBoards } from "./counters-board.js";
 import { ForwardingPlane } from "./forwarding-plane.js";
 import { Mesh } from "./lanes/mesh.js";
 import { createSeats, type LaneCapacities } from "./lanes/seat.js";
+import type { SharedPool } from "./lanes/transfer.js";
 import { MetadataServer, type MetadataServerDeps } from "./metadata-server.js";
 import { PartitionServer } from "./partition-server.js";
 import { Placement } from "./placement.js";
@@ -64,6 +65,7 @@ export interface ShardGroupDeps {
   readonly plan: ShardPlan;
   readonly count: number;
   readonly capacities: LaneCapacities;
+  readonly pool: SharedPool | undefined;
   readonly host: () => GroupHost;
   /** Runs the program of another shard. */
   readonly startThread: (boot: ShardBoot) => ShardThread;
@@ -192,13 +194,13 @@ export class ShardGroup implements Shards {
   // From start to stop.
 
   async start(): Promise<void> {
-    const { count, capacities, plan, host, startThread, log } = this.deps;
+    const { count, capacities, plan, pool, host, startThread, log } = this.deps;
     const { machine, own, metadata, groupDrained: drained, answerNodeRead, openKey: open } = host();
     const seats = createSeats(count, capacities);
     const [seat, ...others] = seats;
     if (seat === undefined) throw new RangeError("a node has at least one shard");
     const boards = createBoards(count);
-    const mesh = new Mesh(seat);
+    const mesh = new Mesh(seat, pool);
     const calls = new Calls(mesh);
     this.running = {
       mesh,

@@ -24,7 +24,7 @@ import { CountersBoard } from "./counters-board.js";
 import { ForwardingPlane } from "./forwarding-plane.js";
 import { Mesh } from "./lanes/mesh.js";
 import type { RecordReader } from "./lanes/record.js";
-import type { Importer } from "./lanes/transfer.js";
+import type { Importer, SharedPool } from "./lanes/transfer.js";
 import { MainKind } from "./messages/kinds.js";
 import { readPrepare } from "./messages/metadata.js";
 import { servePartitions } from "./own-partitions.js";
@@ -57,6 +57,7 @@ export interface ShardProgramDeps {
   readonly clock: Clock;
   readonly makeCipher: BatchCipherFactory;
   readonly machinery?: PartitionEnvironment["machinery"];
+  readonly pool?: SharedPool | undefined;
   readonly logOf: (part: string) => ShardLog;
 }
 
@@ -85,7 +86,7 @@ export class ShardProgram implements ConnectionHandler {
     const machine = MetadataMachine.restore(boot.snapshot, plan.metadata);
     const placement = new Placement(seat.shardCount);
     this.deps = deps;
-    this.mesh = new Mesh(seat);
+    this.mesh = new Mesh(seat, deps.pool);
     this.calls = new Calls(this.mesh);
     this.board = new CountersBoard(seat.shard, placement, boards, machine.partitions());
     this.view = new MetadataView(machine, {

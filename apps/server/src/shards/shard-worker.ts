@@ -1,8 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { LibuvIo } from "@iggy/storage";
+import { openBackend } from "../backend/index.js";
 import { portableCipher } from "../encryption/index.js";
 import { systemClock } from "../system-clock.js";
 import type { ShardBoot } from "./boot.js";
+import { sharedPool } from "./shared-pool.js";
 import { ShardProgram } from "./shard-program.js";
 import { threadLog } from "./thread-log.js";
 import type { ThreadMessage } from "./threads.js";
@@ -11,10 +12,14 @@ import type { ThreadMessage } from "./threads.js";
 function run(boot: ShardBoot): void {
   const port = parentPort;
   if (port === null) throw new Error("a shard runs in a thread of its own");
-  const { logLevels, logBudget } = boot.plan;
+  const { backend: kind, memoryBytes, logLevels, logBudget } = boot.plan;
+  const backend = openBackend(kind, memoryBytes);
+  const { io, hasher, checksums, ring } = backend;
   const program = new ShardProgram({
     boot,
-    io: new LibuvIo(),
+    io,
+    machinery: { hashing: hasher, checksums, readMemory: ring?.blocks },
+    pool: ring && sharedPool(ring),
     clock: systemClock,
     makeCipher: portableCipher,
     logOf: (part) => threadLog(part, port, logLevels, logBudget),
@@ -22,7 +27,9 @@ function run(boot: ShardBoot): void {
   program.start();
   port.once("message", () => {
     program.stop();
-    port.close();
+    void backend.close().finally(() => {
+      port.close();
+    });
   });
   const ready: ThreadMessage = { kind: "ready" };
   port.postMessage(ready);

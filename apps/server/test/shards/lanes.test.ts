@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLane, LaneConsumer, LaneProducer, RECORD_BYTES_MAX } from "../../src/shards/lanes/lane.js";
 import { Outbox } from "../../src/shards/lanes/outbox.js";
-import { createArena, CopyingExporter, CopyingImporter, REFERENCE_BYTES_MAX } from "../../src/shards/lanes/transfer.js";
+import { BodyImporter, createArena, CopyingExporter, REFERENCE_BYTES_MAX } from "../../src/shards/lanes/transfer.js";
 
 /** A record of the tests: its number, then as many bytes of its last digit. */
 function push(producer: LaneProducer, id: number, length: number): boolean {
@@ -142,7 +142,7 @@ describe("bodies beside a lane", () => {
         const producer = new LaneProducer(memory);
         const consumer = new LaneConsumer(memory);
         const exporter = new CopyingExporter(arena, port1);
-        const importer = new CopyingImporter(arena, port2);
+        const importer = new BodyImporter(arena, port2);
         let released = 0;
         const held = { bytes: new Uint8Array(0), retain: () => undefined, release: () => (released += 1) };
         const sent: number[] = [];

@@ -2,7 +2,7 @@ import { LaneConsumer, LaneProducer } from "./lane.js";
 import { Outbox } from "./outbox.js";
 import type { RecordReader } from "./record.js";
 import { type LaneEnd, type Neighbour, type Seat, SLEEPER_BYTES } from "./seat.js";
-import { CopyingExporter, CopyingImporter, type Importer } from "./transfer.js";
+import { BodyImporter, CopyingExporter, type Importer, ReferringExporter, type SharedPool } from "./transfer.js";
 import { PortWakeup, type Wakeup } from "./wakeup.js";
 
 /** Records of one lane that are handled before other lanes, and then the rest of the event loop, get their turn. */
@@ -40,7 +40,8 @@ export class Mesh {
   private next: NodeJS.Immediate | undefined;
   private isClosed = false;
 
-  constructor(seat: Seat, wakeup: Wakeup = portWakeup(seat)) {
+  /** `pool`, when there is one, is that of every shard. */
+  constructor(seat: Seat, pool?: SharedPool, wakeup: Wakeup = portWakeup(seat)) {
     this.shard = seat.shard;
     this.shardCount = seat.shardCount;
     this.sleepers = new Int32Array(seat.sleepers);
@@ -50,9 +51,9 @@ export class Mesh {
       const wake = (): void => {
         this.wake(shard);
       };
-      this.mainTo.set(shard, outboxOf(mainTo, wake));
-      this.replyTo.set(shard, outboxOf(replyTo, wake));
-      inboxes.push(inboxOf(shard, mainFrom, "main"), inboxOf(shard, replyFrom, "reply"));
+      this.mainTo.set(shard, outboxOf(mainTo, pool, wake));
+      this.replyTo.set(shard, outboxOf(replyTo, pool, wake));
+      inboxes.push(inboxOf(shard, mainFrom, pool, "main"), inboxOf(shard, replyFrom, pool, "reply"));
     }
     // The lane that brings the commits of metadata comes first.
     this.inboxes = inboxes.sort((a, b) => a.source - b.source || a.kind.localeCompare(b.kind));
@@ -157,15 +158,18 @@ export class Mesh {
 const portWakeup = ({ neighbours }: Seat): Wakeup =>
   new PortWakeup(new Map(neighbours.map(({ shard, wakePort }: Neighbour) => [shard, wakePort])));
 
-const outboxOf = ({ lane, arena, port }: LaneEnd, wake: () => void): Outbox =>
-  new Outbox(new LaneProducer(lane), new CopyingExporter(arena, port), wake);
+function outboxOf({ lane, arena, port }: LaneEnd, pool: SharedPool | undefined, wake: () => void): Outbox {
+  const copying = new CopyingExporter(arena, port);
+  const exporter = pool === undefined ? copying : new ReferringExporter(pool, copying);
+  return new Outbox(new LaneProducer(lane), exporter, wake);
+}
 
-const inboxOf = (source: number, { lane, arena, port }: LaneEnd, kind: keyof MeshHandlers): Inbox => ({
-  source,
-  lane: new LaneConsumer(lane),
-  importer: new CopyingImporter(arena, port),
-  kind,
-});
+const inboxOf = (
+  source: number,
+  { lane, arena, port }: LaneEnd,
+  pool: SharedPool | undefined,
+  kind: keyof MeshHandlers,
+): Inbox => ({ source, lane: new LaneConsumer(lane), importer: new BodyImporter(arena, port, pool), kind });
 
 function outboxIn(outboxes: ReadonlyMap<number, Outbox>, shard: number): Outbox {
   const outbox = outboxes.get(shard);

@@ -32,6 +32,7 @@ export const REFERENCE_BYTES_MAX = 8 + INLINE_BYTES_MAX;
 const INLINE = 0;
 const ARENA = 1;
 const POSTED = 2;
+const REFERRED = 3;
 
 const HEADER_BYTES = 64;
 const HEAD = 0;
@@ -96,12 +97,78 @@ export class CopyingExporter implements Exporter {
   }
 }
 
-export class CopyingImporter implements Importer {
+/** Pooled memory that all threads see, in which bytes are known by their place. */
+export interface SharedPool {
+  /** Where these bytes lie, -1 when they are elsewhere. */
+  offsetOf(bytes: Uint8Array): number;
+  view(offset: number, length: number): Uint8Array;
+  /** A block that another thread handed over, with the one reference that came with it. */
+  adopt(offset: number): Memory;
+}
+
+/** More pieces, or blocks, than these are copied. */
+const REFERRED_MAX = 32;
+/** Pieces outside the pool up to this size, such as the head of a reply, travel in the record. */
+const LOOSE_BYTES_MAX = 256;
+const LOOSE = -1;
+
+/** Hands pooled bodies over by reference, and copies what is small or lies elsewhere. */
+export class ReferringExporter implements Exporter {
+  private readonly pool: SharedPool;
+  private readonly copying: Exporter;
+
+  constructor(pool: SharedPool, copying: Exporter) {
+    this.pool = pool;
+    this.copying = copying;
+  }
+
+  send(record: RecordWriter, pieces: readonly Uint8Array[], memory: readonly Memory[]): void {
+    const blocks = this.blocksOf(pieces, memory);
+    if (blocks === undefined) {
+      this.copying.send(record, pieces, memory);
+      return;
+    }
+    record.u8(REFERRED);
+    record.u8(blocks.length);
+    for (const offset of blocks) record.f64(offset);
+    record.u8(pieces.length);
+    for (const piece of pieces) {
+      const offset = this.pool.offsetOf(piece);
+      record.f64(offset);
+      record.u32(piece.length);
+      if (offset === LOOSE) record.raw(piece);
+    }
+  }
+
+  /** The places of the blocks, when everything can be referred to. */
+  private blocksOf(pieces: readonly Uint8Array[], memory: readonly Memory[]): number[] | undefined {
+    if (memory.length === 0 || memory.length > REFERRED_MAX || pieces.length > REFERRED_MAX) return undefined;
+    let pooledBytes = 0;
+    let recordBytes = 3 + 8 * memory.length + 12 * pieces.length;
+    for (const piece of pieces) {
+      if (this.pool.offsetOf(piece) !== LOOSE) pooledBytes += piece.length;
+      else if (piece.length > LOOSE_BYTES_MAX) return undefined;
+      else recordBytes += piece.length;
+    }
+    if (pooledBytes <= INLINE_BYTES_MAX || recordBytes > REFERENCE_BYTES_MAX) return undefined;
+    const blocks: number[] = [];
+    for (const held of memory) {
+      if (!("offset" in held) || typeof held.offset !== "number") return undefined;
+      blocks.push(held.offset);
+    }
+    return blocks;
+  }
+}
+
+/** Receives what any exporter sent. */
+export class BodyImporter implements Importer {
   private readonly words: Int32Array;
   private readonly ring: Uint8Array;
   private readonly port: MessagePort;
+  private readonly pool: SharedPool | undefined;
 
-  constructor({ shared }: ArenaMemory, port: MessagePort) {
+  constructor({ shared }: ArenaMemory, port: MessagePort, pool?: SharedPool) {
+    this.pool = pool;
     this.words = new Int32Array(shared, 0, HEADER_BYTES / 4);
     this.ring = new Uint8Array(shared, HEADER_BYTES);
     this.port = port;
@@ -113,9 +180,23 @@ export class CopyingImporter implements Importer {
         return alone(record.raw(record.u16()));
       case ARENA:
         return alone(this.takeFromArena(record.u32(), record.u32()));
+      case REFERRED:
+        return this.takeReferred(record);
       default:
         return alone(this.takePosted());
     }
+  }
+
+  private takeReferred(record: RecordReader): Received {
+    const { pool } = this;
+    if (pool === undefined) throw new Error("a body was handed over by reference to a shard without the pool");
+    const memory = Array.from({ length: record.u8() }, () => pool.adopt(record.f64()));
+    const pieces = Array.from({ length: record.u8() }, () => {
+      const offset = record.f64();
+      const length = record.u32();
+      return offset === LOOSE ? record.raw(length) : pool.view(offset, length);
+    });
+    return { pieces, memory };
   }
 
   private takeFromArena(start: number, length: number): Uint8Array {
