@@ -15,6 +15,8 @@ export interface SlabAllocatorOptions {
 }
 
 const POISON = 0xdb;
+/** Released blocks that are kept for requests of their sizes before neighbours are joined: 8 MiB. */
+const RELEASED_UNITS_MAX = (8 * 1024 * 1024) / UNIT_BYTES;
 
 /**
  * Blocks from one region of a slab, for one thread. A released block is kept for the next request of the same size, the
@@ -29,8 +31,8 @@ export class SlabAllocator implements BlockSource, BlockOwner {
   private readonly released = new Map<number, SlabBlock[]>();
   private readonly ranges = new FreeRanges();
   private usedUnits = 0;
-  /** Blocks lie in `released` that were not there when neighbours were last joined. */
-  private isScattered = false;
+  /** Units of the blocks in `released`. */
+  private releasedUnits = 0;
   private trims = 0;
   private open = true;
 
@@ -71,7 +73,7 @@ export class SlabAllocator implements BlockSource, BlockOwner {
     const units = unitsFor(bytes);
     this.takeReturned();
     if ((this.usedUnits + units) * UNIT_BYTES > this.budgetBytes) return undefined;
-    const block = this.released.get(units)?.pop() ?? this.cut(units);
+    const block = this.takeReleased(units) ?? this.cut(units);
     if (block === undefined) return undefined;
     this.usedUnits += units;
     this.slab.control.begin(block.unit, units);
@@ -96,6 +98,7 @@ export class SlabAllocator implements BlockSource, BlockOwner {
       const hot = blocks.findIndex((block) => block.usedAt === this.trims);
       const idle = blocks.splice(0, hot === -1 ? blocks.length : hot);
       cold.push(...idle.map(({ unit }) => ({ unit, units, usedAt: this.trims - 1 })));
+      this.releasedUnits -= idle.length * units;
       if (blocks.length === 0) this.released.delete(units);
     }
     let bytes = 0;
@@ -127,16 +130,28 @@ export class SlabAllocator implements BlockSource, BlockOwner {
     const blocks = this.released.get(block.units);
     if (blocks === undefined) this.released.set(block.units, [block]);
     else blocks.push(block);
-    this.isScattered = true;
+    this.releasedUnits += block.units;
+  }
+
+  private takeReleased(units: number): SlabBlock | undefined {
+    const block = this.released.get(units)?.pop();
+    if (block !== undefined) this.releasedUnits -= units;
+    return block;
   }
 
   private cut(units: number): SlabBlock | undefined {
+    if (this.isWasteful) this.joinNeighbours();
     let range = this.ranges.carve(units);
-    if (range === undefined && this.isScattered) {
+    if (range === undefined && this.releasedUnits > 0) {
       this.joinNeighbours();
       range = this.ranges.carve(units);
     }
     return range === undefined ? undefined : new SlabBlock(this.slab, this, range.unit, units);
+  }
+
+  /** Much memory waits for requests of sizes that nobody asks for any more: better cut it anew than take more. */
+  private get isWasteful(): boolean {
+    return this.releasedUnits > Math.max(RELEASED_UNITS_MAX, this.usedUnits / 4);
   }
 
   private joinNeighbours(): void {
@@ -145,8 +160,8 @@ export class SlabAllocator implements BlockSource, BlockOwner {
       for (const { unit, usedAt } of blocks) free.push({ unit, units, usedAt });
     }
     this.released.clear();
+    this.releasedUnits = 0;
     this.ranges.join(free, this.isBoundary);
-    this.isScattered = false;
   }
 
   private takeReturned(): void {

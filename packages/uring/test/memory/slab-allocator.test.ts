@@ -37,6 +37,24 @@ describe("an allocator", () => {
     expect(large?.bytes.length).toBe(MIB);
   });
 
+  test("cuts memory anew that lies idle in blocks of other sizes before it takes more", () => {
+    const blocks = new HeapBlocks({ budgetBytes: 256 * MIB });
+    let highest = 0;
+    const fill = (size: number): void => {
+      const taken: Block[] = [];
+      for (let at = 0; at < 32 * MIB; at += size) {
+        const block = blocks.allocate(size);
+        if (block !== undefined) taken.push(block);
+      }
+      highest = Math.max(highest, ...taken.map(({ offset, bytes }) => offset + bytes.length));
+      for (const block of taken) block.release();
+    };
+    fill(256 * 1024);
+    const first = highest;
+    for (const size of [64 * 1024, 80 * 1024, 16 * 1024, 512 * 1024, 4096]) fill(size);
+    expect(highest).toBeLessThan(first + 2 * MIB);
+  });
+
   test("keeps a block until its last reference is gone", () => {
     const blocks = new HeapBlocks({ budgetBytes: MIB });
     const block = blocks.allocate(100);
