@@ -27,7 +27,7 @@ import { ConnectionTable } from "./sessions/connection-table.js";
 import { SessionLeases } from "./sessions/lease.js";
 import { SessionService } from "./sessions/session-service.js";
 import { unbindEnded } from "./sessions/unbind-ended.js";
-import { openShards, type Shards } from "./shards/index.js";
+import { openShards, type OpenShardsDeps, type Shards } from "./shards/index.js";
 import { SnapshotCollector } from "./snapshot/index.js";
 import {
   advertisedAddressFor,
@@ -46,6 +46,8 @@ const STANDALONE_REPLICA = 0;
 export interface ServerDeps {
   readonly settings: Settings;
   readonly logging: Logging;
+  /** In place of a thread for each further shard. */
+  readonly runShard?: OpenShardsDeps["runShard"] | undefined;
   /** The disk that holds the data; that of the machine without one. */
   readonly io?: Io;
   /** The node can't go on: what it promised to keep can't be kept. */
@@ -84,7 +86,7 @@ type Stop = () => void | Promise<void>;
 
 /** Inside out: log and state first, then what serves them, then the door. */
 async function build(
-  { settings, logging, onFatal, io }: ServerDeps,
+  { settings, logging, onFatal, io, runShard }: ServerDeps,
   backend: Backend,
   directory: DataDirectory,
   started: Stop[],
@@ -120,6 +122,7 @@ async function build(
       settings,
       backend,
       isAlone: io !== undefined,
+      runShard,
       nodes,
       log,
       logOf: (part) => logging.part(part),
@@ -269,6 +272,7 @@ async function build(
         connections,
         handler: gate,
         clock,
+        ids: { first: 1, step: shards.count },
         ring: backend.ring && { parts: backend.ring, memory: receiveMemory(backend.ring, partitions) },
         log: logging.part("tcp"),
       })

@@ -27,10 +27,12 @@ const CONNECTIONS_DEFAULT = 4096;
 const CONNECTION_ID_MAX = 0xffff_fffe;
 
 export interface ListenerDeps {
-  readonly config: ServerConfig;
+  readonly config: Pick<ServerConfig, "tcp" | "messageBus">;
   readonly connections: ConnectionTable;
   readonly handler: ConnectionHandler;
   readonly clock: Clock;
+  /** Numbers of connections begin with the first and go on by the step, so that those of several shards differ. */
+  readonly ids?: { readonly first: number; readonly step: number };
   /** Where connections without TLS are served; undefined leaves them to libuv, as those with TLS always are. */
   readonly ring?: { readonly parts: RingParts; readonly memory: ReceiveMemory<Block> } | undefined;
   readonly log: { warn(fields: object, message: string): void };
@@ -42,10 +44,11 @@ export async function openListener({
   connections,
   handler,
   clock,
+  ids = { first: 1, step: 1 },
   ring,
   log,
 }: ListenerDeps): Promise<Listener> {
-  let nextId = 1;
+  let nextId = ids.first;
   const limits: ConnectionLimits = {
     maxFrameBytes: config.messageBus.maxMessageSizeBytes,
     maxUnboundFrameBytes: UNBOUND_FRAME_BYTES_MAX,
@@ -57,7 +60,7 @@ export async function openListener({
   const { address, tls } = config.tcp;
   const connect = (channel: Channel): Connection => {
     const connection = new Connection(nextId, ClientTransport.tcp, channel, handler, limits, clock);
-    nextId = nextId >= CONNECTION_ID_MAX ? 1 : nextId + 1;
+    nextId = nextId > CONNECTION_ID_MAX - ids.step ? ids.first : nextId + ids.step;
     connections.add(connection);
     return connection;
   };
@@ -83,7 +86,7 @@ export async function openListener({
 }
 
 /** 0 is no limit; without a value half of what the system lets the process open. */
-function connectionsMax(config: ServerConfig): number {
+function connectionsMax(config: Pick<ServerConfig, "messageBus">): number {
   const configured = config.messageBus.connectionsMax;
   if (configured === 0) return Infinity;
   return configured ?? Math.floor((openFilesLimit() ?? 2 * CONNECTIONS_DEFAULT) / 2);

@@ -19,11 +19,16 @@ import {
 } from "./messages/metadata.js";
 import { writeCommitted } from "./messages/reply.js";
 
+/** Where operations are ordered. */
+export interface OperationDesk {
+  submit(request: OperationRequest): void;
+  logout(request: OperationRequest): void;
+  signIn(client: bigint, requestChecksum: bigint, body: Uint8Array): Promise<SignIn>;
+}
+
 export interface MetadataServerDeps {
   readonly mesh: Mesh;
-  readonly submit: (request: OperationRequest) => void;
-  readonly logout: (request: OperationRequest) => void;
-  readonly signIn: (client: bigint, requestChecksum: bigint, body: Uint8Array) => Promise<SignIn>;
+  readonly desk: OperationDesk;
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -58,10 +63,10 @@ export class MetadataServer {
   take(kind: number, shard: number, record: RecordReader, importer: Importer): boolean {
     switch (kind) {
       case MainKind.operation:
-        this.deps.submit(this.request(shard, record, importer));
+        this.deps.desk.submit(this.request(shard, record, importer));
         return true;
       case MainKind.logout:
-        this.deps.logout(this.request(shard, record, importer));
+        this.deps.desk.logout(this.request(shard, record, importer));
         return true;
       case MainKind.signIn: {
         const facts = readSignIn(record);
@@ -80,7 +85,7 @@ export class MetadataServer {
 
   private signIn(shard: number, { token, client, requestChecksum }: SignInFacts, body: Uint8Array): void {
     const outbox = this.deps.mesh.main(shard);
-    this.deps.signIn(client, requestChecksum, body).then(
+    this.deps.desk.signIn(client, requestChecksum, body).then(
       (outcome) => {
         answerSignIn(outbox, token, outcome);
       },

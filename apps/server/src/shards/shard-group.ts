@@ -26,7 +26,7 @@ import { ForwardingPlane } from "./forwarding-plane.js";
 import { Mesh } from "./lanes/mesh.js";
 import { createSeats, type LaneCapacities } from "./lanes/seat.js";
 import type { SharedPool } from "./lanes/transfer.js";
-import { MetadataServer, type MetadataServerDeps } from "./metadata-server.js";
+import { MetadataServer, type MetadataServerDeps, type OperationDesk } from "./metadata-server.js";
 import { PartitionServer } from "./partition-server.js";
 import { Placement } from "./placement.js";
 import {
@@ -54,7 +54,7 @@ import type { NodeAnswer, NodeQuery } from "../node/node-service.js";
 export interface GroupHost {
   readonly machine: MetadataMachine;
   readonly own: PartitionPlane;
-  readonly metadata: Pick<MetadataServerDeps, "submit" | "logout" | "signIn">;
+  readonly metadata: OperationDesk;
   /** A group of a partition elsewhere has nothing in flight any more. */
   readonly groupDrained: () => void;
   readonly openKey: (streamId: number) => Promise<OpenedKey>;
@@ -215,7 +215,7 @@ export class ShardGroup implements Shards {
         log,
         pendingMax: plan.pendingMax,
       }),
-      metadata: new MetadataServer({ mesh, ...metadata, log }),
+      metadata: new MetadataServer({ mesh, desk: metadata, log }),
       partitions: new PartitionServer(mesh, own, {
         get appliedOp() {
           return machine.appliedOp;
