@@ -14,7 +14,7 @@ const FILE_MODE = 0o640;
 const DIRECTORY_MODE = 0o750;
 
 /** A neighbour's clean-up may remove a parent while we create a child in it. */
-const MAKE_DIRECTORY_ATTEMPTS = 5;
+const MAKE_DIRECTORY_ATTEMPTS = 20;
 
 const BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id";
 
@@ -35,7 +35,9 @@ export class LibuvIo implements Io {
         await mkdir(path, { recursive: true, mode: DIRECTORY_MODE });
         return;
       } catch (error) {
-        if (!isMissing(error) || attempt === MAKE_DIRECTORY_ATTEMPTS) throw error;
+        // Node says ENOTDIR when a parent that was there is gone when it looks what it is.
+        const isParentGone = isMissing(error) || errorCode(error) === "ENOTDIR";
+        if (!isParentGone || attempt === MAKE_DIRECTORY_ATTEMPTS) throw error;
       }
     }
   }
