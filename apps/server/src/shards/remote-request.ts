@@ -1,6 +1,6 @@
 import type { Memory } from "@iggy/storage";
 import type { ClientRequest, CommittedReply, ReadReplyOptions } from "../request.js";
-import type { Outbox } from "./lanes/outbox.js";
+import { lengthOf, type Outbox } from "./lanes/outbox.js";
 import { REFERENCE_BYTES_MAX } from "./lanes/transfer.js";
 import { ReplyKind } from "./messages/kinds.js";
 import type { RequestFacts } from "./messages/partition-request.js";
@@ -60,7 +60,7 @@ export class RemoteRequest implements ClientRequest {
 
   ok(body: readonly Uint8Array[], options?: ReadReplyOptions): void {
     this.finish();
-    const record = this.replies.begin(REPLY_BYTES_MAX + REFERENCE_BYTES_MAX);
+    const record = this.replies.begin(REPLY_BYTES_MAX + REFERENCE_BYTES_MAX, lengthOf(body));
     record.u8(ReplyKind.ok);
     record.u32(this.token);
     record.f64(options?.partitionIncarnation ?? ECHOED_INCARNATION);

@@ -18,6 +18,8 @@ export interface Exporter {
    * may lie: it is handed over, or released once the pieces are copied.
    */
   send(record: RecordWriter, pieces: readonly Uint8Array[], memory: readonly Memory[]): void;
+  /** Whether the receiver has taken enough of what was copied before, so that a body of this size may be copied now. */
+  hasRoom(bytes: number): boolean;
 }
 
 export interface Importer {
@@ -34,8 +36,13 @@ const ARENA = 1;
 const POSTED = 2;
 const REFERRED = 3;
 
+/** Posted bytes that the receiver has yet to take, above which a reply waits as it is. */
+const POSTED_BYTES_MAX = 32 * 1024 * 1024;
+
 const HEADER_BYTES = 64;
 const HEAD = 0;
+/** Posted bytes that were taken, modulo 2^32. */
+const TAKEN_POSTED = 8;
 
 /**
  * The bytes between two threads that share no pool: a ring beside the lane, filled and emptied in the order of its records.
@@ -55,11 +62,18 @@ export class CopyingExporter implements Exporter {
   private readonly ring: Uint8Array;
   private readonly port: MessagePort;
   private tail = 0;
+  private posted = 0;
 
   constructor({ shared }: ArenaMemory, port: MessagePort) {
     this.words = new Int32Array(shared, 0, HEADER_BYTES / 4);
     this.ring = new Uint8Array(shared, HEADER_BYTES);
     this.port = port;
+  }
+
+  hasRoom(bytes: number): boolean {
+    if (bytes <= INLINE_BYTES_MAX) return true;
+    const outstanding = (this.posted - Atomics.load(this.words, TAKEN_POSTED)) >>> 0;
+    return outstanding === 0 || outstanding + bytes <= POSTED_BYTES_MAX;
   }
 
   send(record: RecordWriter, pieces: readonly Uint8Array[], memory: readonly Memory[]): void {
@@ -93,6 +107,7 @@ export class CopyingExporter implements Exporter {
     const shared = new SharedArrayBuffer(length);
     copyInto(new Uint8Array(shared), 0, pieces);
     this.port.postMessage(shared);
+    this.posted = (this.posted + length) >>> 0;
     record.u8(POSTED);
   }
 }
@@ -120,6 +135,10 @@ export class ReferringExporter implements Exporter {
   constructor(pool: SharedPool, copying: Exporter) {
     this.pool = pool;
     this.copying = copying;
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.copying.hasRoom(bytes);
   }
 
   send(record: RecordWriter, pieces: readonly Uint8Array[], memory: readonly Memory[]): void {
@@ -213,6 +232,7 @@ export class BodyImporter implements Importer {
   private takePosted(): Uint8Array {
     const found: unknown = receiveMessageOnPort(this.port)?.message;
     if (!(found instanceof SharedArrayBuffer)) throw new Error("a body that was posted to this shard is not there");
+    Atomics.add(this.words, TAKEN_POSTED, found.byteLength);
     return new Uint8Array(found);
   }
 }
