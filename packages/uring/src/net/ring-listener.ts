@@ -1,3 +1,4 @@
+import { addressText } from "./address-text.js";
 import {
   CompletionFlag,
   type Completion,
@@ -30,6 +31,16 @@ const SHUT_BOTH = 2;
 /** The connection was gone before it was taken. */
 const PASSING = new Set([103, 71, 104, Errno.interrupted, Errno.again]);
 
+/** The system's error, with the address that it concerns. */
+function bind(ring: Ring, host: string, port: number, backlog: number, sharesPort: boolean): number {
+  try {
+    return ring.addon.socketListen(host, port, backlog, sharesPort);
+  } catch (error) {
+    if (error instanceof Error) error.message += ` ${addressText(host, port)}`;
+    throw error;
+  }
+}
+
 /** Accepts connections, many with one operation. */
 export class RingListener implements Completion {
   readonly descriptor: number;
@@ -46,7 +57,7 @@ export class RingListener implements Completion {
     const { host, port, backlog = BACKLOG_DEFAULT, sharesPort = false } = options;
     this.ring = ring;
     this.options = options;
-    this.descriptor = ring.addon.socketListen(host, port, backlog, sharesPort);
+    this.descriptor = bind(ring, host, port, backlog, sharesPort);
     this.port = ring.addon.socketAddress(this.descriptor, false).port;
   }
 
