@@ -293,6 +293,8 @@ export class PartitionGroup {
       this.log.info({}, "the disk has room again: writes are taken");
     }
     this.pipeline.journaled(op);
+    // A segment may have been sealed behind the last batch.
+    this.counted();
   }
 
   /** The disk is full: what it refused never happened, and later writes may succeed. */
