@@ -2,7 +2,7 @@
 // second, prints a table of the thirds of the run, and fails when memory, descriptors or disk use go on growing or when
 // anything went wrong. `--directory PATH` says where the data goes, `--pause MS` makes the load lighter.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -54,8 +54,8 @@ const ended = new Promise((resolve) => server.once("exit", (code, signal) => res
 function startServer() {
   // Only the process itself knows its heap.
   const probe =
-    'import{writeFileSync}from"node:fs";setInterval(()=>writeFileSync(process.env.SOAK_MEMORY_FILE,' +
-    "JSON.stringify(process.memoryUsage())),1000).unref()";
+    'import{renameSync,writeFileSync}from"node:fs";const to=process.env.SOAK_MEMORY_FILE;setInterval(()=>{' +
+    'writeFileSync(to+".tmp",JSON.stringify(process.memoryUsage()));renameSync(to+".tmp",to)},1000).unref()';
   const main = join(root, "apps/server/dist/main.js");
   const foreign = Object.entries(process.env).filter(([name]) => !name.startsWith("IGGY_"));
   const child = spawn(process.execPath, ["--import", `data:text/javascript,${encodeURIComponent(probe)}`, main], {
@@ -103,12 +103,7 @@ function note(where, error) {
 
 function sample() {
   const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
-  let heap = 0;
-  try {
-    heap = JSON.parse(readFileSync(memoryFile, "utf8")).heapUsed;
-  } catch {
-    // It is being written.
-  }
+  const heap = existsSync(memoryFile) ? JSON.parse(readFileSync(memoryFile, "utf8")).heapUsed : 0;
   return {
     "resident MiB": Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024,
     "heap MiB": heap / MIB,
