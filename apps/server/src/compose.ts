@@ -7,7 +7,7 @@ import type { ServerConfig, Settings } from "./config/index.js";
 import { CommandTable } from "./dispatch/command-table.js";
 import { FrameGate } from "./dispatch/frame-gate.js";
 import { PartitionCommands } from "./dispatch/partition-commands.js";
-import { Encryption, portableCipher } from "./encryption/index.js";
+import { Encryption } from "./encryption/index.js";
 import { Housekeeping } from "./housekeeping.js";
 import { inTurn } from "./in-turn.js";
 import type { Logger, Logging } from "./logging/index.js";
@@ -112,7 +112,7 @@ async function build(
   const bound = { tcpPort: 0 };
 
   const encryption = await Encryption.open(config.encryption, {
-    makeCipher: portableCipher,
+    makeCipher: backend.makeCipher,
     catalog: () => metadata.machine,
     log: logging.part("encryption"),
   });

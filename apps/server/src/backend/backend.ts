@@ -6,7 +6,9 @@ import {
   type BlockSource,
   type Hasher,
   isNativeHash,
+  isNativeSiv,
   loadAddon,
+  NativeBatchSiv,
   nativeHasher,
   portableHasher,
   probe,
@@ -15,6 +17,7 @@ import {
   SlabAllocator,
   UringIo,
 } from "@iggy/uring";
+import { type BatchCipherFactory, nativeCipher, portableCipher } from "../encryption/index.js";
 import { BackendRefused } from "./backend-refused.js";
 
 /** How this thread reaches disk and network. */
@@ -23,6 +26,7 @@ export interface Backend {
   readonly io: Io;
   readonly hasher: Hasher;
   readonly checksums: Checksums;
+  readonly makeCipher: BatchCipherFactory;
   /** Present with io_uring. */
   readonly ring: RingParts | undefined;
   /** In one line: what is used, and what would allow io_uring where it is not. */
@@ -54,19 +58,18 @@ const REGIONS_MAX = 64;
  */
 export function openBackend(choice: BackendChoice, memoryBytes: number): Backend {
   const loaded = loadAddon();
-  const hasher = hasherOf(loaded.addon);
-  if (choice === "libuv") return libuv(hasher, "disk and network through libuv, as configured");
+  const code = machineCode(loaded.addon);
+  if (choice === "libuv") return libuv(code, "disk and network through libuv, as configured");
   const { ring: isAvailable, reason, remedy } = probe(() => loaded);
-  if (loaded.addon === undefined || !isAvailable) return withoutRing(choice, hasher, reason, remedy);
+  if (loaded.addon === undefined || !isAvailable) return withoutRing(choice, code, reason, remedy);
   const opened = openRing(loaded.addon, memoryBytes);
-  if (typeof opened === "string") return withoutRing(choice, hasher, opened, "run fewer servers in this process");
+  if (typeof opened === "string") return withoutRing(choice, code, opened, "run fewer servers in this process");
   return {
     kind: "uring",
     io: new UringIo(opened.ring, new LibuvIo()),
-    hasher,
-    checksums: checksumsOf(hasher),
+    ...code,
     ring: opened,
-    description: `disk and network through io_uring, hashes by ${hasher.name}`,
+    description: `disk and network through io_uring, hashes by ${code.hasher.name}`,
     close: async () => {
       await opened.ring.close();
       opened.blocks.close();
@@ -74,17 +77,16 @@ export function openBackend(choice: BackendChoice, memoryBytes: number): Backend
   };
 }
 
-function withoutRing(choice: BackendChoice, hasher: Hasher, reason: string, remedy: string): Backend {
+function withoutRing(choice: BackendChoice, code: MachineCode, reason: string, remedy: string): Backend {
   if (choice === "uring") throw new BackendRefused(reason, remedy);
-  return libuv(hasher, `disk and network through libuv: ${reason}; to use io_uring, ${remedy}`);
+  return libuv(code, `disk and network through libuv: ${reason}; to use io_uring, ${remedy}`);
 }
 
-function libuv(hasher: Hasher, description: string): Backend {
+function libuv(code: MachineCode, description: string): Backend {
   return {
     kind: "libuv",
     io: new LibuvIo(),
-    hasher,
-    checksums: checksumsOf(hasher),
+    ...code,
     ring: undefined,
     description,
     close: () => Promise.resolve(),
@@ -97,6 +99,20 @@ function openRing(addon: Addon, memoryBytes: number): (RingParts & { readonly bl
   const blocks = SlabAllocator.inFreeRegion(slab, { budgetBytes: memoryBytes });
   if (blocks === undefined) return `all ${regions} regions of this process's memory are taken`;
   return { ring: Ring.open({ addon, slab, blocks }), addon, blocks, slab };
+}
+
+/** What native code does where there is any. */
+type MachineCode = Pick<Backend, "hasher" | "checksums" | "makeCipher">;
+
+function machineCode(addon: object | undefined): MachineCode {
+  const hasher = hasherOf(addon);
+  return { hasher, checksums: checksumsOf(hasher), makeCipher: cipherOf(addon) };
+}
+
+function cipherOf(addon: object | undefined): BatchCipherFactory {
+  return addon !== undefined && isNativeSiv(addon) && addon.sivAvailable
+    ? nativeCipher((key) => new NativeBatchSiv(addon, key))
+    : portableCipher;
 }
 
 function hasherOf(addon: object | undefined): Hasher {

@@ -1,6 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { openBackend } from "../backend/index.js";
-import { portableCipher } from "../encryption/index.js";
 import { systemClock } from "../system-clock.js";
 import type { ShardBoot } from "./boot.js";
 import { sharedPool } from "./shared-pool.js";
@@ -14,14 +13,14 @@ function run(boot: ShardBoot): void {
   if (port === null) throw new Error("a shard runs in a thread of its own");
   const { backend: kind, memoryBytes, logLevels, logBudget } = boot.plan;
   const backend = openBackend(kind, memoryBytes);
-  const { io, hasher, checksums, ring } = backend;
+  const { io, hasher, checksums, makeCipher, ring } = backend;
   const program = new ShardProgram({
     boot,
     io,
     machinery: { hashing: hasher, checksums, readMemory: ring?.blocks },
     pool: ring && sharedPool(ring),
     clock: systemClock,
-    makeCipher: portableCipher,
+    makeCipher,
     logOf: (part) => threadLog(part, port, logLevels, logBudget),
   });
   program.start();
