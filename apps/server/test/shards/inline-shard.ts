@@ -44,8 +44,7 @@ export function inlineShard(
     ended: new Promise(nothing),
     stop: async () => {
       const listener = await listening;
-      listener.stopAccepting();
-      await listener.close();
+      listener.close();
       program.stop();
       return true;
     },

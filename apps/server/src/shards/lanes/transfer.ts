@@ -29,7 +29,8 @@ export interface Importer {
 
 /** Bodies up to this size travel in the record itself. */
 const INLINE_BYTES_MAX = 1024;
-export const REFERENCE_BYTES_MAX = 8 + INLINE_BYTES_MAX;
+/** Room in the record for a body, or for the places of some hundred pieces of one. */
+export const REFERENCE_BYTES_MAX = 6 * 1024;
 
 const INLINE = 0;
 const ARENA = 1;
@@ -121,8 +122,6 @@ export interface SharedPool {
   adopt(offset: number): Memory;
 }
 
-/** More pieces, or blocks, than these are copied. */
-const REFERRED_MAX = 32;
 /** Pieces outside the pool up to this size, such as the head of a reply, travel in the record. */
 const LOOSE_BYTES_MAX = 256;
 const LOOSE = -1;
@@ -148,9 +147,9 @@ export class ReferringExporter implements Exporter {
       return;
     }
     record.u8(REFERRED);
-    record.u8(blocks.length);
+    record.u16(blocks.length);
     for (const offset of blocks) record.f64(offset);
-    record.u8(pieces.length);
+    record.u16(pieces.length);
     for (const piece of pieces) {
       const offset = this.pool.offsetOf(piece);
       record.f64(offset);
@@ -161,9 +160,9 @@ export class ReferringExporter implements Exporter {
 
   /** The places of the blocks, when everything can be referred to. */
   private blocksOf(pieces: readonly Uint8Array[], memory: readonly Memory[]): number[] | undefined {
-    if (memory.length === 0 || memory.length > REFERRED_MAX || pieces.length > REFERRED_MAX) return undefined;
     let pooledBytes = 0;
-    let recordBytes = 3 + 8 * memory.length + 12 * pieces.length;
+    let recordBytes = 5 + 8 * memory.length + 12 * pieces.length;
+    if (memory.length === 0 || recordBytes > REFERENCE_BYTES_MAX) return undefined;
     for (const piece of pieces) {
       if (this.pool.offsetOf(piece) !== LOOSE) pooledBytes += piece.length;
       else if (piece.length > LOOSE_BYTES_MAX) return undefined;
@@ -209,8 +208,8 @@ export class BodyImporter implements Importer {
   private takeReferred(record: RecordReader): Received {
     const { pool } = this;
     if (pool === undefined) throw new Error("a body was handed over by reference to a shard without the pool");
-    const memory = Array.from({ length: record.u8() }, () => pool.adopt(record.f64()));
-    const pieces = Array.from({ length: record.u8() }, () => {
+    const memory = Array.from({ length: record.u16() }, () => pool.adopt(record.f64()));
+    const pieces = Array.from({ length: record.u16() }, () => {
       const offset = record.f64();
       const length = record.u32();
       return offset === LOOSE ? record.raw(length) : pool.view(offset, length);
