@@ -3,7 +3,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLane, LaneConsumer, LaneProducer, RECORD_BYTES_MAX } from "../../src/shards/lanes/lane.js";
 import { Outbox } from "../../src/shards/lanes/outbox.js";
-import { BodyImporter, createArena, CopyingExporter, REFERENCE_BYTES_MAX } from "../../src/shards/lanes/transfer.js";
+import {
+  BodyImporter,
+  createArena,
+  CopyingExporter,
+  REFERENCE_BYTES_MAX,
+  ReferringExporter,
+} from "../../src/shards/lanes/transfer.js";
 
 /** A record of the tests: its number, then as many bytes of its last digit. */
 function push(producer: LaneProducer, id: number, length: number): boolean {
@@ -180,5 +186,56 @@ describe("bodies beside a lane", () => {
       }),
       { numRuns: 100 },
     );
+  });
+});
+
+describe("bodies in a pool that both sides see", () => {
+  it("are handed over with their blocks; what lies elsewhere is copied, and everything arrives in order", () => {
+    const slab = new Uint8Array(1 << 20);
+    const adopted: number[] = [];
+    const pool = {
+      offsetOf: (bytes: Uint8Array) => (bytes.buffer === slab.buffer ? bytes.byteOffset : -1),
+      view: (offset: number, length: number) => slab.subarray(offset, offset + length),
+      adopt: (offset: number) => {
+        adopted.push(offset);
+        return { bytes: slab.subarray(offset), retain: () => undefined, release: () => undefined };
+      },
+    };
+    const { port1, port2 } = new MessageChannel();
+    const memory = createLane(8);
+    const arena = createArena(64 * 1024);
+    const producer = new LaneProducer(memory);
+    const consumer = new LaneConsumer(memory);
+    const exporter = new ReferringExporter(pool, new CopyingExporter(arena, port1));
+    const importer = new BodyImporter(arena, port2, pool);
+    let released = 0;
+    const block = {
+      bytes: slab,
+      offset: 4096,
+      retain: () => undefined,
+      release: () => {
+        released++;
+      },
+    };
+    slab.fill(3, 4096, 8192).fill(5, 20_000, 30_000);
+    const head = new Uint8Array(40).fill(1);
+    const copied = new Uint8Array(20_000).fill(9);
+    const pieces = [head, slab.subarray(4096, 8192), copied, slab.subarray(20_000, 30_000)];
+    const record = producer.begin(REFERENCE_BYTES_MAX);
+    if (record === undefined) throw new Error("no room in an empty lane");
+    exporter.send(record, pieces, [block]);
+    producer.commit();
+    const found = consumer.next();
+    if (found === undefined) throw new Error("nothing arrived");
+    const received = importer.receive(found);
+    consumer.release();
+    expect(received.pieces.map((piece) => Buffer.from(piece))).toEqual(pieces.map((piece) => Buffer.from(piece)));
+    expect(received.pieces[1]?.buffer).toBe(slab.buffer);
+    expect(received.memory).toHaveLength(1);
+    expect(adopted).toEqual([4096]);
+    // The reference travelled with the block.
+    expect(released).toBe(0);
+    port1.close();
+    port2.close();
   });
 });

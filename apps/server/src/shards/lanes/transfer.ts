@@ -32,6 +32,9 @@ const INLINE_BYTES_MAX = 1024;
 /** Room in the record for a body, or for the places of some hundred pieces of one. */
 export const REFERENCE_BYTES_MAX = 6 * 1024;
 
+/** What a copied body takes of the record. */
+const COPIED_BYTES_MAX = 9 + INLINE_BYTES_MAX;
+
 const INLINE = 0;
 const ARENA = 1;
 const POSTED = 2;
@@ -105,9 +108,10 @@ export class CopyingExporter implements Exporter {
   }
 
   private post(record: RecordWriter, pieces: readonly Uint8Array[], length: number): void {
-    const shared = new SharedArrayBuffer(length);
-    copyInto(new Uint8Array(shared), 0, pieces);
-    this.port.postMessage(shared);
+    const bytes = ownBytes(length);
+    copyInto(bytes, 0, pieces);
+    const { buffer } = bytes;
+    if (buffer instanceof ArrayBuffer) this.port.postMessage(buffer, [buffer]);
     this.posted = (this.posted + length) >>> 0;
     record.u8(POSTED);
   }
@@ -122,11 +126,10 @@ export interface SharedPool {
   adopt(offset: number): Memory;
 }
 
-/** Pieces outside the pool up to this size, such as the head of a reply, travel in the record. */
-const LOOSE_BYTES_MAX = 256;
+/** The place of a piece that lies outside the pool, such as the head of a reply. */
 const LOOSE = -1;
 
-/** Hands pooled bodies over by reference, and copies what is small or lies elsewhere. */
+/** Hands pooled pieces over by reference, and copies what is small or lies elsewhere. */
 export class ReferringExporter implements Exporter {
   private readonly pool: SharedPool;
   private readonly copying: Exporter;
@@ -150,25 +153,23 @@ export class ReferringExporter implements Exporter {
     record.u16(blocks.length);
     for (const offset of blocks) record.f64(offset);
     record.u16(pieces.length);
+    const loose: Uint8Array[] = [];
     for (const piece of pieces) {
       const offset = this.pool.offsetOf(piece);
       record.f64(offset);
       record.u32(piece.length);
-      if (offset === LOOSE) record.raw(piece);
+      if (offset === LOOSE) loose.push(piece);
     }
+    this.copying.send(record, loose, []);
   }
 
   /** The places of the blocks, when everything can be referred to. */
   private blocksOf(pieces: readonly Uint8Array[], memory: readonly Memory[]): number[] | undefined {
-    let pooledBytes = 0;
-    let recordBytes = 5 + 8 * memory.length + 12 * pieces.length;
+    const recordBytes = 5 + 8 * memory.length + 12 * pieces.length + COPIED_BYTES_MAX;
     if (memory.length === 0 || recordBytes > REFERENCE_BYTES_MAX) return undefined;
-    for (const piece of pieces) {
-      if (this.pool.offsetOf(piece) !== LOOSE) pooledBytes += piece.length;
-      else if (piece.length > LOOSE_BYTES_MAX) return undefined;
-      else recordBytes += piece.length;
-    }
-    if (pooledBytes <= INLINE_BYTES_MAX || recordBytes > REFERENCE_BYTES_MAX) return undefined;
+    let pooledBytes = 0;
+    for (const piece of pieces) if (this.pool.offsetOf(piece) !== LOOSE) pooledBytes += piece.length;
+    if (pooledBytes <= INLINE_BYTES_MAX) return undefined;
     const blocks: number[] = [];
     for (const held of memory) {
       if (!("offset" in held) || typeof held.offset !== "number") return undefined;
@@ -209,10 +210,13 @@ export class BodyImporter implements Importer {
     const { pool } = this;
     if (pool === undefined) throw new Error("a body was handed over by reference to a shard without the pool");
     const memory = Array.from({ length: record.u16() }, () => pool.adopt(record.f64()));
-    const pieces = Array.from({ length: record.u16() }, () => {
-      const offset = record.f64();
-      const length = record.u32();
-      return offset === LOOSE ? record.raw(length) : pool.view(offset, length);
+    const places = Array.from({ length: record.u16() }, () => ({ offset: record.f64(), length: record.u32() }));
+    const [loose = new Uint8Array(0)] = this.receive(record).pieces;
+    let at = 0;
+    const pieces = places.map(({ offset, length }) => {
+      if (offset !== LOOSE) return pool.view(offset, length);
+      at += length;
+      return loose.subarray(at - length, at);
     });
     return { pieces, memory };
   }
@@ -230,7 +234,7 @@ export class BodyImporter implements Importer {
   /** The sender posted it before it wrote the record, so it is here. */
   private takePosted(): Uint8Array {
     const found: unknown = receiveMessageOnPort(this.port)?.message;
-    if (!(found instanceof SharedArrayBuffer)) throw new Error("a body that was posted to this shard is not there");
+    if (!(found instanceof ArrayBuffer)) throw new Error("a body that was posted to this shard is not there");
     Atomics.add(this.words, TAKEN_POSTED, found.byteLength);
     return new Uint8Array(found);
   }
