@@ -13,6 +13,7 @@ import { OffsetFiles } from "./offset-files.js";
 import { type Admission, admitPartition } from "./partition-lifecycle.js";
 import { FilePartitionStore } from "./partition-store.js";
 import { PrepareJournal } from "./prepare-journal.js";
+import type { SegmentFacts } from "./segment.js";
 import { SegmentLog } from "./segment-log.js";
 import { SyncDebt } from "./sync-debt.js";
 
@@ -121,7 +122,21 @@ async function recover(
     timestampMicros: recovered.lastTimestampMicros,
   };
   const checkpointOp = checkpoint?.op ?? 0;
-  const parts = { io, directory, options, superblock, bootId, debt, journal, log, offsets, checkpointOp, start };
+  const replayBytes = bytesAbove(checkpoint, segments);
+  const parts = {
+    io,
+    directory,
+    options,
+    superblock,
+    bootId,
+    debt,
+    journal,
+    log,
+    offsets,
+    checkpointOp,
+    replayBytes,
+    start,
+  };
   return { store: new FilePartitionStore(parts), recovered };
 }
 
@@ -191,6 +206,14 @@ async function rewriteCheckpoint(
       .filter((segment) => counted.has(segment.startOffset) && !segment.isEmpty)
       .map((segment) => segment.facts()),
   });
+}
+
+/** What the next recovery would have to verify again. */
+function bytesAbove(checkpoint: Checkpoint | undefined, segments: readonly SegmentFacts[]): number {
+  const covered = new Map(checkpoint?.segments.map(({ startOffset, sizeBytes }) => [startOffset, sizeBytes]));
+  let bytes = 0;
+  for (const { startOffset, sizeBytes } of segments) bytes += Math.max(0, sizeBytes - (covered.get(startOffset) ?? 0));
+  return bytes;
 }
 
 /** What recovery took over unsynced must be synced before anything behind it may count as durable. */

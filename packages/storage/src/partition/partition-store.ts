@@ -22,13 +22,12 @@ import type { PrepareJournal } from "./prepare-journal.js";
 import { ResidentTail } from "./resident-tail.js";
 import { SegmentFiles } from "./segment-files.js";
 import { SegmentIndexes } from "./segment-indexes.js";
+import type { ReplayDebt } from "../shard/replay-budget.js";
 import type { SegmentLog } from "./segment-log.js";
 import type { SyncDebt } from "./sync-debt.js";
 
 /** Operations above a checkpoint: bounds what recovery reads and replays. A checkpoint is due at half of it. */
 const REPLAY_OPS_MAX = 131_072;
-/** Bytes of batches above a checkpoint at which the next is due: recovery hashes them all. */
-const REPLAY_BYTES_DUE = 1024 * 1024 * 1024;
 /** Segments removed in one go. */
 const DELETE_MOST = 16;
 
@@ -43,6 +42,8 @@ export interface StoreParts {
   readonly log: SegmentLog;
   readonly offsets: OffsetFiles;
   readonly checkpointOp: number;
+  /** Bytes of batches above the checkpoint. */
+  readonly replayBytes: number;
   readonly start: WriterStart;
 }
 
@@ -57,7 +58,7 @@ export class FilePartitionStore implements PartitionStore, FileHolder {
   private readonly writer: PartitionWriter;
   private committedOp: number;
   private checkpointOp: number;
-  private replayBytes: number;
+  private readonly replay: ReplayDebt;
   /** Retention met a segment that the journal still refers to. */
   private retentionWaits = false;
   /** Checkpoints and truncations, one after another. */
@@ -99,7 +100,7 @@ export class FilePartitionStore implements PartitionStore, FileHolder {
     );
     this.committedOp = parts.checkpointOp;
     this.checkpointOp = parts.checkpointOp;
-    this.replayBytes = 0;
+    this.replay = shard.replay.open(parts.replayBytes);
   }
 
   get startOffset(): number {
@@ -125,7 +126,7 @@ export class FilePartitionStore implements PartitionStore, FileHolder {
       this.retentionWaits ||
       this.parts.journal.bytes * 2 >= this.parts.options.journalBytesMax ||
       (this.writer.journaledOp - this.checkpointOp) * 2 >= REPLAY_OPS_MAX ||
-      this.replayBytes >= REPLAY_BYTES_DUE ||
+      this.replay.isDue ||
       this.parts.offsets.dirtyCount + this.parts.debt.filesCount >= DIRTY_FILES_MAX
     );
   }
@@ -135,7 +136,7 @@ export class FilePartitionStore implements PartitionStore, FileHolder {
     const bytes = journal.bytes + this.writer.waitingBytes + entry.header.length + entry.body.length;
     if (bytes > options.journalBytesMax || this.writer.lastOp - this.checkpointOp >= REPLAY_OPS_MAX) return false;
     this.writer.append(entry, kind, durable);
-    if (kind === "batch") this.replayBytes += entry.body.length;
+    if (kind === "batch") this.replay.add(entry.body.length);
     return true;
   }
 
@@ -239,6 +240,7 @@ export class FilePartitionStore implements PartitionStore, FileHolder {
         await superblock.update((old) => ({ ...old, ...this.facts(), reservedOffset: this.writer.nextOffset }));
       }
     } finally {
+      this.replay.clear();
       this.writer.close();
       this.resident.clear();
       options.shard.openFiles.forget(this);
@@ -253,7 +255,7 @@ export class FilePartitionStore implements PartitionStore, FileHolder {
     await log.saveIndexes(debt);
     const cut = await this.writer.exclusive(async () => {
       await journal.rotate();
-      this.replayBytes = 0;
+      this.replay.clear();
       this.retentionWaits = false;
       return {
         debt: debt.take(),

@@ -2,6 +2,7 @@ import type { Memory } from "../contracts.js";
 import { type Checksums, portableChecksums } from "./checksums.js";
 import { type StoreClock, systemClock } from "./group-commit.js";
 import { OpenFiles } from "./open-files.js";
+import { ReplayBudget } from "./replay-budget.js";
 import { ResidentBudget } from "./resident-budget.js";
 import { Staging, StagingPool } from "./staging.js";
 import { TurnEnd } from "./turn-end.js";
@@ -16,6 +17,8 @@ export interface ReadMemory {
 export interface StorageShardOptions {
   /** Memory of recent batches, kept for readers, of all partitions together. */
   readonly residentBytesMax: number;
+  /** Bytes of batches above the checkpoints of all partitions together: what a start after a kill has to verify. */
+  readonly replayBytesMax?: number | undefined;
   /** Partitions that have files open at a time; each has up to four. */
   readonly openPartitionsMax?: number | undefined;
   readonly readMemory?: ReadMemory | undefined;
@@ -26,10 +29,13 @@ export interface StorageShardOptions {
 }
 
 const OPEN_PARTITIONS_MAX = 2048;
+/** Verified in about two seconds when the operating system still has them in memory. */
+const REPLAY_BYTES_MAX = 2 * 1024 * 1024 * 1024;
 
 /** What the partition stores of one shard share. */
 export class StorageShard {
   readonly resident: ResidentBudget;
+  readonly replay: ReplayBudget;
   readonly openFiles: OpenFiles;
   readonly readMemory: ReadMemory | undefined;
   readonly checksums: Checksums;
@@ -45,6 +51,7 @@ export class StorageShard {
 
   constructor(options: StorageShardOptions) {
     this.resident = new ResidentBudget(options.residentBytesMax);
+    this.replay = new ReplayBudget(options.replayBytesMax ?? REPLAY_BYTES_MAX);
     this.openFiles = new OpenFiles(options.openPartitionsMax ?? OPEN_PARTITIONS_MAX);
     this.readMemory = options.readMemory;
     this.checksums = options.checksums ?? portableChecksums;

@@ -23,7 +23,12 @@ export class Cleaner {
   async pass(): Promise<void> {
     this.shard.storage.closeIdleFiles();
     const cleaning: Promise<void>[] = [];
-    for (const { group } of this.table.in()) if (group !== undefined) cleaning.push(this.clean(group));
+    for (const { group } of this.table.in()) {
+      if (group === undefined) continue;
+      cleaning.push(this.clean(group));
+      // One that is written no more may still owe a checkpoint of what a start found.
+      group.checkpoints.takeWhenDue();
+    }
     await Promise.all(cleaning);
   }
 
