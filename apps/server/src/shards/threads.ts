@@ -33,6 +33,7 @@ export interface ThreadEvents {
 
 export function superviseThread(shard: number, worker: Worker, budget: LogBudget, events: ThreadEvents): ShardThread {
   let isStopping = false;
+  let hasExited = false;
   let isReady = false;
   let settle: { readonly ready: () => void; readonly failed: (error: Error) => void } | undefined;
   const ready = new Promise<void>((resolve, reject) => {
@@ -45,12 +46,14 @@ export function superviseThread(shard: number, worker: Worker, budget: LogBudget
   let cause: Error | undefined;
   const exited = new Promise<number>((resolve) => {
     worker.once("exit", (code) => {
+      hasExited = true;
       fail((cause ??= new Error(`shard ${shard} ended with status ${code}`)));
       resolve(code);
     });
   });
   worker.on("error", (error: unknown) => {
-    cause ??= new Error(`shard ${shard} failed`, { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    cause ??= new Error(`shard ${shard} failed: ${reason}`, { cause: error });
     fail(cause);
   });
   worker.on("message", (message: ThreadMessage) => {
@@ -77,6 +80,8 @@ export function superviseThread(shard: number, worker: Worker, budget: LogBudget
     ready,
     ended: exited.then((code) => cause ?? new Error(`shard ${shard} ended with status ${code}`)),
     stop: async (withinMillis) => {
+      // Why it ended before was told already.
+      if (hasExited) return true;
       isStopping = true;
       worker.postMessage("stop");
       let timer: NodeJS.Timeout | undefined;
