@@ -197,15 +197,29 @@ describe("foreign bytes behind the log", () => {
     }
   });
 
-  it("in the journal are removed", async () => {
+  it("in the journal are removed, where they can be what a crash has left of an entry", async () => {
+    for (const [bytes, crash] of [
+      [300, "kill"],
+      [500, "losePower"],
+    ] as const) {
+      const io = await memoryDisk();
+      const before = await TestPartition.open(io);
+      await before.send(["m0"], true);
+      io.setContents(WAL, Buffer.concat([io.contents(WAL)!, new Uint8Array(bytes).fill(1)]));
+      const next = io[crash]();
+      const after = await TestPartition.open(next);
+      await after.send(["m1"]);
+      const again = await TestPartition.open(next.kill());
+      expect(await again.texts()).toEqual(numbers(2));
+    }
+  });
+
+  it("in the journal that can be a damaged entry fence the partition", async () => {
     const io = await memoryDisk();
     const before = await TestPartition.open(io);
     await before.send(["m0"]);
     io.setContents(WAL, Buffer.concat([io.contents(WAL)!, new Uint8Array(500).fill(1)]));
-    const after = await TestPartition.open(io.kill());
-    await after.send(["m1"]);
-    const again = await TestPartition.open(io.kill());
-    expect(await again.texts()).toEqual(numbers(2));
+    await expectFence(TestPartition.open(io.kill()), "damaged-log", "byte 400");
   });
 });
 

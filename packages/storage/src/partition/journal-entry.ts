@@ -133,11 +133,8 @@ function seal({ bytes, view, checksums }: Staging, at: number, length: number, c
 export function readEntry(bytes: Uint8Array, at: number): StoredEntry | undefined {
   if (at + ENTRY_HEAD_BYTES > bytes.length) return undefined;
   const view = viewOf(bytes);
-  const length = view.getUint32(at + 16, true);
-  const kind = view.getUint8(at + 20);
-  const bodyLength = kind === KIND_OPERATION ? view.getUint32(at + 44, true) : 0;
-  if ((kind !== KIND_BATCH && kind !== KIND_OPERATION) || length !== entryLength(bodyLength)) return undefined;
-  if (at + length > bytes.length) return undefined;
+  const length = statedLength(view, at);
+  if (length === undefined || at + length > bytes.length) return undefined;
   xxh3_64Into(words, bytes, at + 8, length - 8);
   if (words[0] !== view.getUint32(at, true) || words[1] !== view.getUint32(at + 4, true)) return undefined;
   return {
@@ -147,9 +144,32 @@ export function readEntry(bytes: Uint8Array, at: number): StoredEntry | undefine
     previous: view.getBigUint64(at + 8, true),
     length,
     header: bytes.subarray(at + HEADER_AT, at + HEADER_AT + HEADER_BYTES),
-    body: bytes.subarray(at + ENTRY_HEAD_BYTES, at + ENTRY_HEAD_BYTES + bodyLength),
-    batch: kind === KIND_BATCH ? readBatch(view, at) : undefined,
+    body: bytes.subarray(at + ENTRY_HEAD_BYTES, at + ENTRY_HEAD_BYTES + bodyLengthAt(view, at)),
+    batch: view.getUint8(at + 20) === KIND_BATCH ? readBatch(view, at) : undefined,
   };
+}
+
+/**
+ * Whether the bytes from `at` on, which are no whole entry, can be the beginning of one that was never written to its
+ * end: a head that is not all there, or one that states more bytes than there are. The length is stated twice, in two
+ * ways, so that a damaged one is not taken for a long entry.
+ */
+export function isBeginningOfEntry(bytes: Uint8Array, at: number): boolean {
+  if (at + ENTRY_HEAD_BYTES > bytes.length) return true;
+  const length = statedLength(viewOf(bytes), at);
+  return length !== undefined && at + length > bytes.length;
+}
+
+/** Length of the entry whose head is at `at`; undefined when its fields contradict each other. */
+function statedLength(view: DataView, at: number): number | undefined {
+  const kind = view.getUint8(at + 20);
+  if (kind !== KIND_BATCH && kind !== KIND_OPERATION) return undefined;
+  const length = view.getUint32(at + 16, true);
+  return length === entryLength(bodyLengthAt(view, at)) ? length : undefined;
+}
+
+function bodyLengthAt(view: DataView, at: number): number {
+  return view.getUint8(at + 20) === KIND_OPERATION ? view.getUint32(at + 44, true) : 0;
 }
 
 function readBatch(view: DataView, at: number): StoredBatch {

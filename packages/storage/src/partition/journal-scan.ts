@@ -1,7 +1,7 @@
 import { readFile } from "../io/files.js";
 import type { Io } from "../io/io.js";
 import { JOURNAL_SUFFIX, numbered, numbersOf } from "../layout.js";
-import { findEntry, readEntry, type StoredEntry } from "./journal-entry.js";
+import { findEntry, isBeginningOfEntry, readEntry, type StoredEntry } from "./journal-entry.js";
 import { decodeJournalHeader, JOURNAL_HEADER_BYTES } from "./journal-file.js";
 import type { JournalFileState, JournalMark } from "./prepare-journal.js";
 
@@ -24,6 +24,8 @@ export interface JournalScan {
   readonly logView: number;
   /** Where the entries end before the bytes do. */
   readonly fault: string | undefined;
+  /** The fault is no write that broke off: what lies there can't be the beginning of an entry. */
+  readonly isDamaged: boolean;
   /** Whole entries behind the fault. */
   readonly strays: readonly StoredEntry[];
   /** Names of all files that were found. */
@@ -52,6 +54,7 @@ export async function scanJournal(
   let chain = 0n;
   let logView = 0;
   let fault: string | undefined;
+  let isDamaged = false;
   for (const firstOp of found) {
     const path = `${directory}/${numbered(firstOp, JOURNAL_SUFFIX)}`;
     const bytes = (await readFile(io, path)) ?? NOTHING;
@@ -79,10 +82,11 @@ export async function scanJournal(
     }
     if (file.sizeBytes < bytes.length) {
       fault = `${path} is damaged at byte ${file.sizeBytes}`;
+      isDamaged = !isBeginningOfEntry(bytes, file.sizeBytes);
       collectStrays(bytes, file.sizeBytes, strays);
     }
   }
-  return { baseOp: (found[0] ?? 1) - 1, entries, files, chain, logView, fault, strays, found };
+  return { baseOp: (found[0] ?? 1) - 1, entries, files, chain, logView, fault, isDamaged, strays, found };
 }
 
 function collectStrays(bytes: Uint8Array, from: number, strays: StoredEntry[]): void {

@@ -41,7 +41,7 @@ export interface RecoveryInput {
   readonly scan: JournalScan;
   /** What the superblock knows to be synced. */
   readonly syncedOp: number;
-  /** The operating system has run on since the last write: nothing that was written can be missing. */
+  /** The operating system has run on since the last write: nothing that was written can be missing or another. */
   readonly isSameBoot: boolean;
 }
 
@@ -53,6 +53,8 @@ const batchView = new BatchView();
  *
  *   - Above the last sync, a torn end is what a crash leaves; after a loss of power also holes with whole operations
  *     behind them. Both are cut.
+ *   - Where only the process ended, a torn end is short and nothing else: bytes are written in their order, and what a
+ *     refused write left is cut off before anything else is written. Other bytes than those that were written are damage.
  *   - A hole that no loss of power explains is damage, and so is anything missing below the last sync. It fences the
  *     partition, unless just the end of the log is gone and the topic promised no more than memory.
  *
@@ -286,6 +288,8 @@ export class LogRecovery {
     const isBelowSync = op < syncedOp || this.shortened;
     if (fault === undefined && !isBelowSync) return undefined;
     const what = fault ?? "the end of the log is gone";
+    const damage = isSameBoot ? this.damageInFullLength(what, behind[0]) : undefined;
+    if (damage !== undefined) throw this.fence("damaged-log", damage);
     const lostFile = behind[0]?.batch?.segmentStart;
     if (isSameBoot && lostFile !== undefined && !this.files.has(lostFile)) {
       throw this.fence("damaged-log", `${this.pathOf(lostFile)} is missing`);
@@ -297,6 +301,17 @@ export class LogRecovery {
     }
     if (isEnd && !options.persisted && !(await this.recordsFollow())) return what;
     throw this.fence("damaged-log", `${what}, and everything up to op ${syncedOp} had been synced`);
+  }
+
+  /** What lies behind the proven end and is no write that broke off, since it is there in full length; in words. */
+  private damageInFullLength(fault: string, first: ScannedEntry | undefined): string | undefined {
+    const { scan } = this.input;
+    const batch = first?.batch;
+    const isBatchThere =
+      batch !== undefined && (this.files.get(batch.segmentStart) ?? 0) >= batch.position + batch.bytes;
+    if (!isBatchThere && !scan.isDamaged) return undefined;
+    const what = isBatchThere ? fault : (scan.fault ?? fault);
+    return `${what}, although it was written in full length and the system has run on since`;
   }
 
   private async anyIntact(entries: readonly ScannedEntry[]): Promise<boolean> {

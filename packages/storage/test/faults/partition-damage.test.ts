@@ -68,7 +68,8 @@ const index: Readonly<Record<DamageKind, Expectation>> = {
 
 /**
  * What becomes of a partition when one of its files is found damaged. The first rule of recovery: what was synced and is
- * gone or wrong fences the partition; what was never synced is cut; what nobody can tell from a torn end is cut too.
+ * gone or wrong fences the partition, and so do wrong bytes where only the process ended; what was never synced is cut;
+ * what nobody can tell from a torn end is cut too.
  */
 const table: Readonly<Record<FileKind, Readonly<Record<DamageKind, Expectation>>>> = {
   /** Counted by the checkpoint and read only when somebody asks. Retention removes from the front, so the oldest may be absent. */
@@ -84,9 +85,9 @@ const table: Readonly<Record<FileKind, Readonly<Record<DamageKind, Expectation>>
   "the newest segment": {
     "a flipped bit": {
       "persisted, closed": damagedLog,
-      "replicated, closed": ["fenced: damaged-log", "cut"],
-      "persisted, killed": ["fenced: damaged-log", "cut"],
-      "replicated, killed": ["fenced: damaged-log", "cut"],
+      "replicated, closed": damagedLog,
+      "persisted, killed": damagedLog,
+      "replicated, killed": damagedLog,
       "persisted, power lost": ["fenced: damaged-log", "cut"],
       "replicated, power lost": ["cut"],
     },
@@ -116,9 +117,9 @@ const table: Readonly<Record<FileKind, Readonly<Record<DamageKind, Expectation>>
     },
     "a sector of zeros": {
       "persisted, closed": damagedLog,
-      "replicated, closed": ["cut"],
-      "persisted, killed": ["fenced: damaged-log", "cut"],
-      "replicated, killed": ["cut"],
+      "replicated, closed": damagedLog,
+      "persisted, killed": damagedLog,
+      "replicated, killed": damagedLog,
       "persisted, power lost": ["fenced: damaged-log", "cut"],
       "replicated, power lost": ["cut"],
     },
@@ -130,8 +131,8 @@ const table: Readonly<Record<FileKind, Readonly<Record<DamageKind, Expectation>>
     "a flipped bit": {
       "persisted, closed": damagedLog,
       "replicated, closed": damagedLog,
-      "persisted, killed": ["fenced: damaged-log", "cut anew"],
-      "replicated, killed": ["fenced: damaged-log", "cut anew"],
+      "persisted, killed": damagedLog,
+      "replicated, killed": damagedLog,
       "persisted, power lost": ["fenced: damaged-log", "cut"],
       "replicated, power lost": ["cut"],
     },
@@ -155,8 +156,8 @@ const table: Readonly<Record<FileKind, Readonly<Record<DamageKind, Expectation>>
     "a sector of zeros": {
       "persisted, closed": damagedLog,
       "replicated, closed": damagedLog,
-      "persisted, killed": ["fenced: damaged-log", "cut anew"],
-      "replicated, killed": ["fenced: damaged-log", "cut anew"],
+      "persisted, killed": damagedLog,
+      "replicated, killed": damagedLog,
       "persisted, power lost": ["fenced: damaged-log", "cut"],
       "replicated, power lost": ["cut"],
     },
