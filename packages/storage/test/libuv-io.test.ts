@@ -1,7 +1,10 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { link, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type IoLock, LibuvIo, openDataDirectory, openMetadataStore, StorageRefused } from "../src/index.js";
 import { ID, TestPartition } from "./partition-harness.js";
@@ -92,7 +95,53 @@ describe("a lock", () => {
       expect(await io.lock(path)).toBeUndefined();
       await lock?.release();
     }
-    expect((await readdir(directory)).length).toBe(1);
+  });
+
+  it("leaves nothing in the directory when it is released, so that any tool can copy it", async () => {
+    for (let round = 0; round < 3; round++) {
+      const lock = await io.lock(`${directory}/.lock`);
+      expect((await readdir(directory)).length).toBe(1);
+      await lock?.release();
+      expect(await readdir(directory)).toEqual([]);
+    }
+  });
+
+  it("stays with its holder when a contender that withdrew has left a dead file with a higher number", async () => {
+    const path = `${directory}/.lock`;
+    const lock = await io.lock(path);
+    const withdrawn = net.createServer().listen(`${directory}/withdrawn`);
+    await once(withdrawn, "listening");
+    await link(`${directory}/withdrawn`, `${path}.2`);
+    await new Promise((resolve) => withdrawn.close(resolve));
+    expect(await io.lock(path)).toBeUndefined();
+    await lock?.release();
+    const next = await io.lock(path);
+    expect(next).toBeDefined();
+    await next?.release();
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it("is never held twice while others take and release it", { timeout: 30_000 }, async () => {
+    let holders = 0;
+    let held = 0;
+    const contend = async (): Promise<void> => {
+      for (let turn = 0; turn < 30; turn++) {
+        const lock = await io.lock(`${directory}/.lock`);
+        if (lock === undefined) continue;
+        holders++;
+        held++;
+        expect(holders).toBe(1);
+        await nextTurn();
+        expect(holders).toBe(1);
+        holders--;
+        await lock.release();
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, contend));
+    expect(held).toBeGreaterThan(0);
+    const lock = await io.lock(`${directory}/.lock`);
+    expect(lock, "and nobody is left in the way").toBeDefined();
+    await lock?.release();
   });
 
   it("goes to exactly one of many that want it at once", async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import { type FileHandle, link, open, readdir } from "node:fs/promises";
 import net from "node:net";
@@ -9,10 +10,15 @@ import { errorCode } from "./os-error.js";
  * An exclusive lock that the kernel ends with the process, without native code: a listening Unix socket. Whoever can be
  * connected to is alive; no process id is compared, so a container that restarts under the same id is not mistaken.
  *
- * Lock files are numbered, `<path>.1`, `<path>.2` ...; the holder is the one behind the highest number. A contender that
- * finds it dead links its own, already listening, socket to the next number, which only one contender can do, and then
- * looks again: a higher number means that its first look was stale. The highest file is never removed, also not by a
- * release, so that a stale look can't meet an empty directory.
+ * Lock files are numbered, `<path>.1`, `<path>.2` ...; a contender that finds the one behind the highest number dead, or
+ * none, links its own, already listening, socket to the next number, which only one contender can do, and then looks
+ * again: a higher number, a lower one that is alive, or another socket in its own place mean that its first look was
+ * stale, and it withdraws. As everybody links before this second look, the later of two sees the earlier one.
+ *
+ * A holder's file is there as long as it holds. Only a holder removes files: those of others when it begins, whose owners
+ * see it and withdraw, and its own at its release, before its socket ends, so that nobody takes a released lock for one
+ * of a crash. A graceful stop leaves nothing, a crash one dead file to the next holder. Who withdraws leaves its file,
+ * too: the name may be another's by then.
  */
 export async function lockBySocket(path: string): Promise<IoLock | undefined> {
   const directory = dirname(path);
@@ -28,7 +34,7 @@ export async function lockBySocket(path: string): Promise<IoLock | undefined> {
         if (state === "gone") continue;
       }
       const server = await contend(reach, directory, name, highest + 1);
-      if (server !== undefined) return { release: () => closeServer(server) };
+      if (server !== undefined) return { release: () => release(server, `${directory}/${name}.${highest + 1}`) };
     }
     return undefined;
   } finally {
@@ -41,8 +47,6 @@ const ATTEMPTS = 16;
 const ADDRESS_BYTES_MAX = 100;
 /** Room for the file's name behind the directory. */
 const NAME_BYTES_MAX = 48;
-
-let contenders = 0;
 
 /** A way to the directory that is short enough for a socket address. */
 function reachable(directory: string, handle: FileHandle): string {
@@ -60,14 +64,16 @@ async function contend(
   name: string,
   generation: number,
 ): Promise<net.Server | undefined> {
-  contenders++;
-  const candidate = `${name}.c${process.pid}-${contenders}`;
-  fs.rmSync(`${directory}/${candidate}`, { force: true });
+  // Containers that share a directory may share process ids too.
+  const candidate = `${name}.c${randomBytes(8).toString("hex")}`;
   const server = await listen(`${reach}/${candidate}`);
   try {
-    await link(`${directory}/${candidate}`, `${directory}/${name}.${generation}`);
-    const others = await generations(directory, name);
-    if (others.every((other) => other <= generation)) {
+    const path = `${directory}/${name}.${generation}`;
+    const identity = identityOf(`${directory}/${candidate}`);
+    await link(`${directory}/${candidate}`, path);
+    const others = (await generations(directory, name)).filter((other) => other !== generation);
+    const isNewest = others.every((other) => other < generation) && !(await isAnyAlive(reach, name, others));
+    if (isNewest && identity !== undefined && identityOf(path) === identity) {
       removeLeftovers(directory, name, generation);
       return server;
     }
@@ -81,6 +87,27 @@ async function contend(
   await closeServer(server);
   fs.rmSync(`${directory}/${candidate}`, { force: true });
   return undefined;
+}
+
+async function isAnyAlive(reach: string, name: string, numbers: readonly number[]): Promise<boolean> {
+  for (const number of numbers) {
+    if ((await probe(`${reach}/${name}.${number}`)) === "alive") return true;
+  }
+  return false;
+}
+
+/** A socket keeps its inode as long as it listens, also when the last name is gone: the number is no other file's. */
+function identityOf(path: string): bigint | undefined {
+  return fs.statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+}
+
+/** In this order: whoever still sees the file must find it alive. */
+async function release(server: net.Server, path: string): Promise<void> {
+  try {
+    fs.rmSync(path, { force: true });
+  } finally {
+    await closeServer(server);
+  }
 }
 
 /** The new holder clears what earlier ones left, candidates included: a live contender among them only looks again. */
