@@ -6,6 +6,8 @@ export interface Channel {
   readonly peerAddress: string;
   /** Bytes handed to the transport and not yet taken by the kernel. */
   readonly queuedBytes: number;
+  /** Milliseconds since bytes last arrived, where that is known before they are reported with `heard`. */
+  readonly quietMillis?: number;
   /**
    * Sends the pieces back to back. They must not change until they are sent; `memory`, in which some of them lie, is
    * released then, or when they are dropped.

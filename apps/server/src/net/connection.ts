@@ -89,7 +89,9 @@ export class Connection implements ChannelEvents {
    * arrive. A peer that is not listened to counts as heard.
    */
   get heardMillis(): number {
-    return this.paused ? this.clock.monotonicMillis() : this.receivedMillis;
+    const now = this.clock.monotonicMillis();
+    if (this.paused) return now;
+    return Math.max(this.receivedMillis, now - (this.channel.quietMillis ?? Infinity));
   }
 
   get maxFrameBytes(): number {

@@ -42,6 +42,11 @@ export class RingChannel implements Channel, StreamHandler, MemoryWaiter {
     return this.stream.queuedBytes;
   }
 
+  /** A large frame is reported when all of it is there, which may take long. */
+  get quietMillis(): number {
+    return this.stream.quietMillis;
+  }
+
   send(pieces: readonly Uint8Array[], memory: readonly Memory[] = []): void {
     const sent = (): void => {
       for (const held of memory) held.release();

@@ -352,7 +352,6 @@ describe("features this version lacks", () => {
       'external_auth = { enabled = true, url = "https://auth.example" }',
       "external_auth.enabled (config.toml): this version has no external authentication",
     ],
-    ['io.backend = "uring"', "io.backend (config.toml): this version has no io_uring backend"],
   ])("%s is refused", (toml, problem) => {
     expect(problemsOf({ toml }).join("\n")).toContain(problem);
   });

@@ -31,6 +31,8 @@ export class RingStream implements Completion, Sending {
   private readonly queue: SendQueue;
   private isPaused = true;
   private isReceiving = false;
+  /** The handler looks at what arrived; it is asked for the next buffer once it is done, whatever it calls meanwhile. */
+  private isDelivering = false;
   private isSending = false;
   private isScheduled = false;
   private hasMore = false;
@@ -133,7 +135,7 @@ export class RingStream implements Completion, Sending {
   }
 
   private receive(): void {
-    if (this.isPaused || this.isReceiving || this.hasReceivedEnd || this.isDestroyed || this.parkedBytes > 0) return;
+    if (this.isDelivering || this.isPaused || this.isReceiving || this.hasReceivedEnd || this.isDestroyed || this.parkedBytes > 0) return;
     const room = this.handler.buffer();
     if (room === undefined) return;
     const { block, offset, length, exact } = room;
@@ -174,7 +176,12 @@ export class RingStream implements Completion, Sending {
       this.parkedBytes = bytes;
       return;
     }
-    this.handler.received(bytes);
+    this.isDelivering = true;
+    try {
+      this.handler.received(bytes);
+    } finally {
+      this.isDelivering = false;
+    }
     this.receive();
   }
 

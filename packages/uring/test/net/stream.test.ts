@@ -61,6 +61,33 @@ withRing("a stream", (addon) => {
     expect(sizes).toEqual([100_000, 100_000, 50_000]);
   });
 
+  test("asks for the next buffer only when its handler is done with what arrived, whatever that calls", async () => {
+    let isLooking = false;
+    let isDisturbed = false;
+    listener = serve(uring, (stream, recorder) => {
+      const buffer = recorder.buffer.bind(recorder);
+      recorder.buffer = () => {
+        isDisturbed ||= isLooking;
+        return buffer();
+      };
+      recorder.onBytes = () => {
+        isLooking = true;
+        stream.pause();
+        stream.resume();
+        isLooking = false;
+      };
+      recorder.onEnd = () => stream.end();
+    });
+    const socket = await connect(listener.port, { noDelay: true });
+    for (let piece = 0; piece < 20; piece++) {
+      socket.write(new Uint8Array(1000));
+      await delay(1);
+    }
+    socket.end();
+    await readAll(socket);
+    expect(isDisturbed).toBe(false);
+  });
+
   test("sends pieces of all kinds in order, and calls done in order", async () => {
     const calls: number[] = [];
     const expected: Buffer[] = [];
