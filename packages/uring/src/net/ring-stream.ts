@@ -135,7 +135,15 @@ export class RingStream implements Completion, Sending {
   }
 
   private receive(): void {
-    if (this.isDelivering || this.isPaused || this.isReceiving || this.hasReceivedEnd || this.isDestroyed || this.parkedBytes > 0) return;
+    if (
+      this.isDelivering ||
+      this.isPaused ||
+      this.isReceiving ||
+      this.hasReceivedEnd ||
+      this.isDestroyed ||
+      this.parkedBytes > 0
+    )
+      return;
     const room = this.handler.buffer();
     if (room === undefined) return;
     const { block, offset, length, exact } = room;
