@@ -218,10 +218,7 @@ export class Poll {
     if (lastOffset !== undefined) {
       if (command.autoCommit) {
         const { startedBehind } = this;
-        const code = group.commitOnRead(
-          { key: consumer, lastOffset, startedBehind },
-          generation,
-        );
+        const code = group.commitOnRead({ key: consumer, lastOffset, startedBehind }, generation);
         if (code !== 0) {
           letGo(result.memory);
           this.deny(code);
