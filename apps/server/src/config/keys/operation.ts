@@ -122,13 +122,11 @@ export const externalAuth = dormant(
   }),
 );
 
-export const memoryPool = dormant(
-  section({
-    enabled: bool(true, "Reuse I/O buffers."),
-    size: size("4 GiB", {}, "Budget of the pool."),
-    bucket_capacity: int(8192, {}, "Buffers kept per size class."),
-  }),
-);
+export const memoryPool = section({
+  enabled: dormant(bool(true, "Reuse I/O buffers.")),
+  size: size("4 GiB", {}, "Most memory that a shard receives, reads and sends in with io_uring; 1 GiB at most."),
+  bucket_capacity: dormant(int(8192, {}, "Buffers kept per size class.")),
+});
 
 export const compatibility = dormant(
   section({
