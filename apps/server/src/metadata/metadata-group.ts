@@ -1,3 +1,4 @@
+import { asError } from "../as-error.js";
 import type { Prepare, Proposal, Replica } from "@iggy/consensus";
 import { type MetadataStore, WriteFailed } from "@iggy/storage";
 import type { Clock } from "../request.js";
@@ -185,7 +186,7 @@ export class MetadataGroup<Applied> {
   private fail(error: unknown): void {
     if (this.failed) return;
     this.failed = true;
-    this.deps.onFatal(error instanceof Error ? error : new Error(String(error)));
+    this.deps.onFatal(asError(error));
   }
 }
 

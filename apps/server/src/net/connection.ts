@@ -1,5 +1,6 @@
 import { ErrorCode } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
+import { letGo } from "../memory/let-go.js";
 import type { Clock } from "../request.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 
@@ -163,7 +164,7 @@ export class Connection implements ChannelEvents {
   /** Sends the pieces back to back; see `Channel`. */
   send(pieces: readonly Uint8Array[], memory: readonly Memory[] = []): void {
     if (!this.open) {
-      for (const held of memory) held.release();
+      letGo(memory);
       return;
     }
     this.channel.send(pieces, memory);

@@ -7,6 +7,7 @@ import {
   writeReplyEcho,
 } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
+import { letGo } from "../memory/let-go.js";
 import type { ClientRequest, CommittedReply, ReadReplyOptions } from "../request.js";
 import type { Connection, SessionBinding } from "./connection.js";
 import { evictConnection } from "./evict.js";
@@ -171,7 +172,7 @@ export class RequestFrame implements ClientRequest {
         at += piece.length;
       }
       this.connection.send([frame]);
-      for (const held of memory) held.release();
+      letGo(memory);
     } else {
       const header = Buffer.allocUnsafe(HEADER_SIZE);
       writeHeader(header, bodyLength);

@@ -1,4 +1,5 @@
 import type { Memory } from "@iggy/storage";
+import { letGo } from "../memory/let-go.js";
 import type { Block, ReceiveBuffer, RingStream, StreamHandler } from "@iggy/uring";
 import type { MemoryWaiter, ReceiveMemory } from "../memory/receive-memory.js";
 import { timerMillis } from "../timer-limit.js";
@@ -49,7 +50,7 @@ export class RingChannel implements Channel, StreamHandler, MemoryWaiter {
 
   send(pieces: readonly Uint8Array[], memory: readonly Memory[] = []): void {
     const sent = (): void => {
-      for (const held of memory) held.release();
+      letGo(memory);
       if (!this.isOver) this.events.drained();
     };
     if (this.isOver || this.isEnding || pieces.length === 0) sent();

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Memory } from "@iggy/storage";
+import { letGo } from "../memory/let-go.js";
 import { timerMillis } from "../timer-limit.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 import { ChunkFraming } from "./chunk-framing.js";
@@ -34,7 +35,7 @@ export class SocketChannel implements Channel {
 
   send(pieces: readonly Uint8Array[], memory: readonly Memory[] = []): void {
     const release = (): void => {
-      for (const held of memory) held.release();
+      letGo(memory);
     };
     if (this.socket.destroyed || this.socket.writableEnded || pieces.length === 0) {
       release();

@@ -22,7 +22,7 @@ import { checkIncomingBatch } from "./writes/incoming-batch.js";
 import { InstallWaits } from "./reads/install-waits.js";
 import { storedKinds } from "./offset-kinds.js";
 import { CommitOnReadWork, OffsetWork } from "./writes/offset-works.js";
-import { emptyRead } from "./reads/let-go.js";
+import { emptyRead } from "./reads/empty-read.js";
 import { checkOwner, isInstallPending, type OwnerCheck } from "./reads/owner-check.js";
 import type { PartitionCipher } from "./partition-cipher.js";
 import type { PartitionStats } from "./plane.js";

@@ -1,3 +1,4 @@
+import { letGo } from "../memory/let-go.js";
 import { ErrorCode, FETCH_SECTION_SIZE } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
 import { type FetchCommand, type FetchProbe, type FetchTarget, readFetchProbe } from "../partitions/index.js";
@@ -247,10 +248,6 @@ function refusedSection(partitionId: number, code: number): Uint8Array {
   view.setUint32(0, partitionId, true);
   view.setUint32(STATUS_AT, code, true);
   return section;
-}
-
-function letGo(memory: readonly Memory[]): void {
-  for (const held of memory) held.release();
 }
 
 const sumOf = (probes: readonly FetchProbe[], figure: (probe: FetchProbe) => number): number =>

@@ -1,3 +1,4 @@
+import { asError } from "../as-error.js";
 import { AsyncZipDeflate, Zip, ZipPassThrough } from "fflate";
 
 /** A file of the archive; its pieces are written back to back. */
@@ -23,7 +24,7 @@ export async function archive(entries: readonly ArchiveEntry[], isDeflated: bool
     });
     fill(zip, entries, isDeflated).catch((error: unknown) => {
       zip.terminate();
-      reject(error instanceof Error ? error : new Error(String(error)));
+      reject(asError(error));
     });
   });
   await finished;

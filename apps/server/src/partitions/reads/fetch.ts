@@ -8,7 +8,8 @@ import { fetchProbeReply } from "./probe-reply.js";
 import { fetchReplyHead, type FetchSectionHead } from "./reply-heads.js";
 import type { PartitionShard } from "../shard.js";
 import { type Growth, OpenTarget } from "./fetch-target.js";
-import { emptyRead, letGo } from "./let-go.js";
+import { letGo } from "../../memory/let-go.js";
+import { emptyRead } from "./empty-read.js";
 import { ParkingPlace } from "./parked.js";
 import { readFailureCode } from "./read-failure.js";
 

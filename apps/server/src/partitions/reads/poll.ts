@@ -7,7 +7,7 @@ import type { PartitionGroup } from "../group.js";
 import type { InstallWait } from "./install-waits.js";
 import { pollReplyHead } from "./reply-heads.js";
 import type { PartitionShard } from "../shard.js";
-import { letGo } from "./let-go.js";
+import { letGo } from "../../memory/let-go.js";
 import { ParkingPlace } from "./parked.js";
 import { readFailureCode } from "./read-failure.js";
 

@@ -1,3 +1,4 @@
+import { letGo } from "../../memory/let-go.js";
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { Memory } from "@iggy/storage";
 import { ownBytes, type RecordReader, type RecordWriter } from "./record.js";
@@ -88,7 +89,7 @@ export class CopyingExporter implements Exporter {
       record.u16(length);
       for (const piece of pieces) record.raw(piece);
     } else if (!this.putInArena(record, pieces, length)) this.post(record, pieces, length);
-    for (const held of memory) held.release();
+    letGo(memory);
   }
 
   private putInArena(record: RecordWriter, pieces: readonly Uint8Array[], length: number): boolean {

@@ -1,4 +1,4 @@
-import type { Memory, ReadResult } from "@iggy/storage";
+import type { ReadResult } from "@iggy/storage";
 
 /** A read that found nothing to give. */
 export const emptyRead: ReadResult = {
@@ -9,7 +9,3 @@ export const emptyRead: ReadResult = {
   firstOffset: undefined,
   lastOffset: undefined,
 };
-
-export function letGo(memory: readonly Memory[]): void {
-  for (const held of memory) held.release();
-}
