@@ -1,0 +1,22 @@
+import { ErrorCode, IggyError } from "@iggy/protocol";
+
+/** A body that is no JSON, or not the JSON that the route takes: `InvalidCommand` (3), which HTTP answers with 400. */
+export class JsonError extends IggyError {
+  constructor(message: string) {
+    super(ErrorCode.InvalidCommand, message);
+  }
+}
+
+/** The same for text, with the place at which it goes wrong. */
+export class JsonSyntaxError extends JsonError {
+  /** Characters of the text in front of the fault. */
+  readonly position: number;
+
+  constructor(fault: string, text: string, position: number) {
+    const before = text.slice(0, position);
+    const line = before.split("\n").length;
+    const column = position - before.lastIndexOf("\n");
+    super(`the JSON is malformed: ${fault} at line ${line}, column ${column}`);
+    this.position = position;
+  }
+}
