@@ -1,5 +1,8 @@
 import type { Memory } from "@iggy/storage";
 
+/** Session of a request whose caller has none: it may read, and there is nothing that could end meanwhile. */
+export const NO_SESSION = 0;
+
 /**
  * One admitted client request, as the planes see it: who asks, with which fences, and how to answer. A request is
  * answered exactly once; the connection that carries it may be gone by then, which makes the answer a no-op.
@@ -7,6 +10,7 @@ import type { Memory } from "@iggy/storage";
 export interface ClientRequest {
   /** Logical session of the connection that carries the request. */
   readonly client: bigint;
+  /** `NO_SESSION` in a read of a caller that has none. */
   readonly session: number;
   readonly userId: number;
   /** Request number, unique within the client process. */

@@ -1,5 +1,6 @@
 import { commandByCode, ErrorCode, IggyError, isMetadataOperation, Operation } from "@iggy/protocol";
 import type { RequestFrame } from "../net/request-frame.js";
+import type { CommandRequest } from "./command-request.js";
 import type { PartitionCommands } from "./partition-commands.js";
 
 /** Logins of protocols before 0.12: their bodies are reserved, and no client of ours sends them. */
@@ -21,14 +22,14 @@ export interface SessionCommands {
 
 export interface MetadataCommands {
   /** A replicated operation of a client. */
-  submit(request: RequestFrame): void;
+  submit(request: CommandRequest): void;
   /** A read of committed metadata; false when the code is none. */
-  read(request: RequestFrame, code: number): boolean;
+  read(request: CommandRequest, code: number): boolean;
 }
 
 /** Reads about the node itself; false when the code is none. */
 export interface NodeCommands {
-  read(request: RequestFrame, code: number): boolean;
+  read(request: CommandRequest, code: number): boolean;
 }
 
 export interface CommandTableDeps {
@@ -42,11 +43,11 @@ export interface CommandTableDeps {
 /** From the operation and the code of an admitted request to the part of the server that answers it. */
 export class CommandTable {
   private readonly deps: CommandTableDeps;
-  private readonly partitionReads: ReadonlyMap<number, (request: RequestFrame) => void>;
-  private readonly operations: ReadonlyMap<number, (request: RequestFrame) => void>;
+  private readonly partitionReads: ReadonlyMap<number, (request: CommandRequest) => void>;
+  private readonly operations: ReadonlyMap<number, (request: CommandRequest) => void>;
 
   constructor(deps: CommandTableDeps) {
-    const { partitions, sessions } = deps;
+    const { partitions } = deps;
     this.deps = deps;
     this.partitionReads = new Map([
       [100, (request) => partitions.poll(request)],
@@ -56,28 +57,52 @@ export class CommandTable {
       [120, (request) => partitions.getOffset(request)],
     ]);
     this.operations = new Map([
-      [Operation.Register, (request) => sessions.register(request)],
-      [Operation.Logout, (request) => sessions.logout(request)],
       [Operation.SendMessages, (request) => partitions.send(request)],
       [Operation.StoreConsumerOffset, (request) => partitions.storeOffset(request)],
       [Operation.DeleteConsumerOffset, (request) => partitions.deleteOffset(request)],
     ]);
   }
 
-  /** `code` is that of a non-replicated request, 0 otherwise. */
+  /** A request of a connection. `code` is that of a non-replicated request, 0 otherwise. */
   serve(request: RequestFrame, code: number): void {
     try {
-      if (request.operation === Operation.NonReplicated) this.serveRead(request, code);
-      else this.serveOperation(request);
+      if (!this.serveConnection(request, code)) this.serveCommand(request, code);
     } catch (error) {
-      if (!(error instanceof IggyError)) {
-        this.deps.log.error({ err: error, operation: request.operation, code }, "a request failed unexpectedly");
-      }
-      if (!request.isAnswered) request.deny(error instanceof IggyError ? error.code : ErrorCode.Error);
+      this.refuse(request, code, error);
     }
   }
 
-  private serveOperation(request: RequestFrame): void {
+  /** A request of somebody signed in who has no connection. */
+  serveSignedIn(request: CommandRequest, code: number): void {
+    try {
+      this.serveCommand(request, code);
+    } catch (error) {
+      this.refuse(request, code, error);
+    }
+  }
+
+  /** What is about the connection and its session; false when it is none of that. */
+  private serveConnection(request: RequestFrame, code: number): boolean {
+    const { sessions } = this.deps;
+    if (request.operation === Operation.Register) sessions.register(request);
+    else if (request.operation === Operation.Logout) sessions.logout(request);
+    else if (request.operation !== Operation.NonReplicated) return false;
+    else if (code === PING) request.ok([]);
+    else if (code === BIND_SESSION) sessions.bind(request);
+    else if (code === CANCEL_DEFERRED) {
+      // Never answered itself: the read that it cancels is.
+      request.connection.cancelWaiting(request.request);
+      request.finish();
+    } else return false;
+    return true;
+  }
+
+  private serveCommand(request: CommandRequest, code: number): void {
+    if (request.operation === Operation.NonReplicated) this.serveRead(request, code);
+    else this.serveOperation(request);
+  }
+
+  private serveOperation(request: CommandRequest): void {
     const serve = this.operations.get(request.operation);
     if (serve !== undefined) serve(request);
     else if (isMetadataOperation(request.operation) || request.operation === Operation.DeleteSegments) {
@@ -85,20 +110,19 @@ export class CommandTable {
     } else request.deny(ErrorCode.InvalidCommand);
   }
 
-  private serveRead(request: RequestFrame, code: number): void {
-    if (code === PING) request.ok([]);
-    else if (code === BIND_SESSION) this.deps.sessions.bind(request);
-    else if (code === CANCEL_DEFERRED) {
-      // Never answered itself: the read that it cancels is.
-      request.connection.cancelWaiting(request.request);
-      request.finish();
-    } else {
-      const serve = this.partitionReads.get(code);
-      if (serve !== undefined) serve(request);
-      else if (!this.deps.metadata.read(request, code) && !this.deps.node.read(request, code)) {
-        request.deny(refusalOf(code));
-      }
+  private serveRead(request: CommandRequest, code: number): void {
+    const serve = this.partitionReads.get(code);
+    if (serve !== undefined) serve(request);
+    else if (!this.deps.metadata.read(request, code) && !this.deps.node.read(request, code)) {
+      request.deny(refusalOf(code));
     }
+  }
+
+  private refuse(request: CommandRequest, code: number, error: unknown): void {
+    if (!(error instanceof IggyError)) {
+      this.deps.log.error({ err: error, operation: request.operation, code }, "a request failed unexpectedly");
+    }
+    if (!request.isAnswered) request.deny(error instanceof IggyError ? error.code : ErrorCode.Error);
   }
 }
 

@@ -7,7 +7,7 @@ export interface Directory {
   readonly appliedOp: number;
   /** True now, or once the op is applied within the read budget; false when the budget ran out. */
   whenApplied(op: number): true | Promise<boolean>;
-  /** The session is registered and has not ended. */
+  /** The session is registered and has not ended. A request without one has none that could end. */
   isSessionLive(client: bigint, session: number): boolean;
   resolveTopic(streamId: Identifier, topicId: Identifier): Topic | Refusal;
   resolveGroup(topic: Topic, groupId: Identifier): ConsumerGroup | Refusal;

@@ -1,7 +1,7 @@
 import type { BindSessionRequest } from "@iggy/protocol";
 import type { MetadataCommands } from "../dispatch/command-table.js";
 import type { SessionBinding } from "../net/connection.js";
-import type { RequestFrame } from "../net/request-frame.js";
+import type { ClientRequest } from "../request.js";
 import { LoginDesk, type SignIn } from "../sessions/login-desk.js";
 import type { SessionAuthority } from "../sessions/session-service.js";
 import type { MetadataPlane } from "./metadata-plane.js";
@@ -29,7 +29,7 @@ export class LocalMetadata implements MetadataCommands, SessionAuthority {
     this.plane.submit(request);
   }
 
-  read(request: RequestFrame, code: number): boolean {
+  read(request: ClientRequest, code: number): boolean {
     return this.plane.view.read(request, code);
   }
 

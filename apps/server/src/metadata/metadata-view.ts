@@ -10,6 +10,7 @@ import type { Directory } from "../dispatch/directory.js";
 import type { SessionBinding } from "../net/connection.js";
 import type { ClientRequest } from "../request.js";
 import { AppliedWaits } from "./applied-waits.js";
+import { isSessionLive } from "./live-session.js";
 
 /** How long a request may wait for metadata that its client has seen elsewhere. */
 const READ_BUDGET_MILLIS = 3000;
@@ -50,7 +51,7 @@ export class MetadataView implements Directory {
   // Sessions.
 
   isSessionLive(client: bigint, session: number): boolean {
-    return this.machine.isLiveSession(client, session);
+    return isSessionLive(this.machine, client, session);
   }
 
   /** The session that a proof belongs to, or the code that refuses it. */

@@ -7,6 +7,7 @@ import type {
   PartitionDescription,
   TopicPolicy,
 } from "../partitions/index.js";
+import { isSessionLive } from "./live-session.js";
 import { addressOf } from "./metadata-plane.js";
 
 /** Committed metadata as the partition plane reads it. */
@@ -76,7 +77,7 @@ export class MachineCatalog implements PartitionCatalog {
   }
 
   isSessionLive(client: bigint, session: number): boolean {
-    return this.machine().isLiveSession(client, session);
+    return isSessionLive(this.machine(), client, session);
   }
 
   mayPoll(userId: number, streamId: number, topicId: number): boolean {

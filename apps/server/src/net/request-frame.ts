@@ -8,7 +8,9 @@ import {
 } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
 import { letGo } from "../memory/let-go.js";
-import type { ClientRequest, CommittedReply, ReadReplyOptions } from "../request.js";
+import type { CommandRequest } from "../dispatch/command-request.js";
+import { type ConnectionFacts, factsOf } from "../node/connection-facts.js";
+import type { CommittedReply, ReadReplyOptions } from "../request.js";
 import type { Connection, SessionBinding } from "./connection.js";
 import { evictConnection } from "./evict.js";
 
@@ -19,7 +21,7 @@ const JOIN_BYTES_MAX = 4096;
  * A request frame of a connection and the one reply to it. Fields that identify the request are read once; the header
  * bytes stay referenced for the echo in the reply.
  */
-export class RequestFrame implements ClientRequest {
+export class RequestFrame implements CommandRequest {
   readonly connection: Connection;
   readonly client: bigint;
   readonly session: number;
@@ -77,6 +79,10 @@ export class RequestFrame implements ClientRequest {
 
   get isAnswered(): boolean {
     return this.answered;
+  }
+
+  get peer(): ConnectionFacts {
+    return factsOf(this.connection);
   }
 
   ok(body: readonly Uint8Array[], options?: ReadReplyOptions): void {

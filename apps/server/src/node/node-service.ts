@@ -20,11 +20,11 @@ import {
   type Stats,
 } from "@iggy/protocol";
 import type { NodeCommands } from "../dispatch/command-table.js";
-import type { RequestFrame } from "../net/request-frame.js";
+import type { CommandRequest } from "../dispatch/command-request.js";
 import type { ClientRequest } from "../request.js";
 import type { SnapshotCollector } from "../snapshot/index.js";
 import type { SystemProbe } from "../system/index.js";
-import { type ConnectionFacts, factsOf } from "./connection-facts.js";
+import type { ConnectionFacts } from "./connection-facts.js";
 
 export interface NodeServiceDeps {
   readonly machine: MetadataMachine;
@@ -75,10 +75,10 @@ export class NodeService implements NodeCommands {
     ]);
   }
 
-  read(request: RequestFrame, code: number): boolean {
+  read(request: CommandRequest, code: number): boolean {
     if (!isNodeCode(code)) return false;
-    const { body, userId, connection } = request;
-    const answer = this.answer(code, { body, userId, connection: factsOf(connection) });
+    const { body, userId, peer } = request;
+    const answer = this.answer(code, { body, userId, connection: peer });
     if (answer instanceof Promise) void answer.then((settled) => answerRead(request, settled));
     else answerRead(request, answer);
     return true;

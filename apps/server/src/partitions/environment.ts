@@ -18,7 +18,7 @@ export interface PartitionCatalog {
   groupOwners(address: PartitionAddress): Iterable<GroupOwnerDecision>;
   /** Group numbers of a topic: every one below `nextGroupId` that is not live is deleted for good. Ascending. */
   groupIds(streamId: number, topicId: number): { readonly nextGroupId: number; readonly live: readonly number[] };
-  /** The session is registered and has not ended. */
+  /** The session is registered and has not ended. A request without one has none that could end. */
   isSessionLive(client: bigint, session: number): boolean;
   /** Asked again when a parked read is served. */
   mayPoll(userId: number, streamId: number, topicId: number): boolean;

@@ -3,7 +3,7 @@ import type { MetadataCommands } from "../dispatch/command-table.js";
 import type { MetadataView } from "../metadata/metadata-view.js";
 import type { OperationRequest } from "../metadata/operation-request.js";
 import type { SessionBinding } from "../net/connection.js";
-import type { RequestFrame } from "../net/request-frame.js";
+import type { ClientRequest } from "../request.js";
 import type { SignIn } from "../sessions/login-desk.js";
 import type { SessionAuthority } from "../sessions/session-service.js";
 import type { Mesh } from "./lanes/mesh.js";
@@ -50,7 +50,7 @@ export class RemoteMetadata implements MetadataCommands, SessionAuthority {
     return this.view.sessionToBind(request);
   }
 
-  read(request: RequestFrame, code: number): boolean {
+  read(request: ClientRequest, code: number): boolean {
     return this.view.read(request, code);
   }
 

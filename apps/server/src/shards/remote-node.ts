@@ -1,7 +1,6 @@
 import { ErrorCode } from "@iggy/protocol";
 import type { NodeCommands } from "../dispatch/command-table.js";
-import type { RequestFrame } from "../net/request-frame.js";
-import { factsOf } from "../node/connection-facts.js";
+import type { CommandRequest } from "../dispatch/command-request.js";
 import { answerRead, isNodeCode } from "../node/node-service.js";
 import type { Calls } from "./calls.js";
 import { METADATA_SHARD } from "./remote-metadata.js";
@@ -15,10 +14,10 @@ export class RemoteNode implements NodeCommands {
     this.calls = calls;
   }
 
-  read(request: RequestFrame, code: number): boolean {
+  read(request: CommandRequest, code: number): boolean {
     if (!isNodeCode(code)) return false;
     const { body, userId } = request;
-    const { binding, ...facts } = factsOf(request.connection);
+    const { binding, ...facts } = request.peer;
     this.calls
       .ask(METADATA_SHARD, nodeRead, {
         code,

@@ -9,6 +9,7 @@ import type {
 } from "@iggy/engine";
 import { type Empty, partitionGroup } from "@iggy/protocol";
 import type { OpenedKey } from "../encryption/index.js";
+import { isSessionLive } from "../metadata/live-session.js";
 import type { ConnectionFacts } from "../node/connection-facts.js";
 import type {
   CountedPartition,
@@ -220,7 +221,7 @@ export class ShardGroup implements Shards {
         get appliedOp() {
           return machine.appliedOp;
         },
-        isSessionLive: (client, session) => machine.isLiveSession(client, session),
+        isSessionLive: (client, session) => isSessionLive(machine, client, session),
       }),
     };
     const parts = this.running;
