@@ -1,6 +1,7 @@
 export * from "./codec.js";
 export * from "./compounds.js";
 export { headed } from "./headed.js";
+export { keysOf } from "./keys.js";
 export * from "./leaves.js";
 export { Reader } from "./reader.js";
 export { rowsOf } from "./rows.js";

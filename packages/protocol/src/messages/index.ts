@@ -9,7 +9,7 @@ export {
   type MessageInput,
   writeBatch,
 } from "./encode.js";
-export { header, type HeaderField, type HeaderInput, type HeaderValue } from "./header-value.js";
+export { header, type HeaderField, type HeaderInput, type HeaderValue, MAX_HEADER_FIELD_SIZE } from "./header-value.js";
 export { validateBatchLayout } from "./layout.js";
 export * from "./limits.js";
 export { partitionForKey } from "./partition-key.js";
@@ -20,8 +20,10 @@ export { encodeSendRequest, type SendTarget } from "./send-request.js";
 export { type BatchSlice, type BatchStamp, restampedChecksum, sliceBatch, stampBatch } from "./stamp.js";
 export {
   decodeUserHeaders,
+  encodeHeaderFields,
   encodeUserHeaders,
   type HeaderInputs,
+  type HeaderPair,
   tryDecodeUserHeaders,
   UserHeaders,
 } from "./user-headers.js";

@@ -18,7 +18,8 @@ export type HeaderInputs =
 /** Bytes of a field beside its content: kind and length. */
 const FIELD_OVERHEAD = 5;
 
-interface HeaderPair {
+/** Key and value of one header. */
+export interface HeaderPair {
   readonly key: HeaderField;
   readonly value: HeaderField;
 }
@@ -33,12 +34,17 @@ interface HeaderPair {
  */
 export function encodeUserHeaders(headers: HeaderInputs): Uint8Array {
   const inputs = isIterable(headers) ? headers : Object.entries(headers);
-  const pairs = inOrder(
+  return encodeHeaderFields(
     Array.from(inputs, ([key, value]) => ({
       key: fieldOf(key, ErrorCode.InvalidHeaderKey),
       value: fieldOf(value, ErrorCode.InvalidHeaderValue),
     })),
   );
+}
+
+/** The same of fields as they travel, which the caller has checked. */
+export function encodeHeaderFields(fields: readonly HeaderPair[]): Uint8Array {
+  const pairs = inOrder(fields);
   const size = pairs.reduce((sum, { key, value }) => sum + fieldSize(key) + fieldSize(value), 0);
   if (size > MAX_USER_HEADERS_SIZE) {
     throw new IggyError(

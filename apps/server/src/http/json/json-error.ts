@@ -1,9 +1,9 @@
 import { ErrorCode, IggyError } from "@iggy/protocol";
 
-/** A body that is no JSON, or not the JSON that the route takes: `InvalidCommand` (3), which HTTP answers with 400. */
+/** A body that is no JSON, or not the JSON that the route takes: `InvalidCommand` (3) unless the member has a code of its own. */
 export class JsonError extends IggyError {
-  constructor(message: string) {
-    super(ErrorCode.InvalidCommand, message);
+  constructor(message: string, code: number = ErrorCode.InvalidCommand) {
+    super(code, message);
   }
 }
 
