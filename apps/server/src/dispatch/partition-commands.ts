@@ -9,12 +9,10 @@ import {
   getConsumerOffset,
   getPartitionRoute,
   type Identifier,
-  partitionForKey,
   pollMessages,
   pollMessagesDeferred,
   type PollMessagesRequest,
   sendMessages,
-  type SendMessagesRequest,
   storeConsumerOffset,
   xxh32,
 } from "@iggy/protocol";
@@ -22,9 +20,7 @@ import { Refusal, type Topic } from "@iggy/engine";
 import type { OffsetKey, PartitionAddress, PartitionRequests, ReadWait } from "../partitions/index.js";
 import type { ClientRequest } from "../request.js";
 import type { Directory } from "./directory.js";
-
-/** Cursors of balanced sends, one a topic; beyond this many topics the oldest starts over. */
-const BALANCED_CURSORS_MAX = 4096;
+import { PartitionChoice } from "./partition-choice.js";
 
 /**
  * Commands that a partition serves: decodes them, resolves names, checks the right, waits for the metadata that the
@@ -34,7 +30,8 @@ const BALANCED_CURSORS_MAX = 4096;
 export class PartitionCommands {
   private readonly directory: Directory;
   private readonly plane: PartitionRequests;
-  private readonly cursors = new Map<string, number>();
+  /** Shared with whoever has to know the partition before the command is made. */
+  readonly choice = new PartitionChoice();
 
   constructor(directory: Directory, plane: PartitionRequests) {
     this.directory = directory;
@@ -45,8 +42,11 @@ export class PartitionCommands {
     const command = decodeRequest(sendMessages, request.body);
     const topic = this.topic(request, command);
     if (topic === undefined) return;
-    const partitionId = this.choosePartition(request, topic, command);
-    if (partitionId === undefined) return;
+    const partitionId = this.choice.choose(topic, command.partitioning);
+    if (partitionId instanceof Refusal) {
+      request.deny(partitionId.code);
+      return;
+    }
     if (!this.directory.maySend(request.userId, topic)) {
       request.deny(ErrorCode.Unauthorized);
       return;
@@ -213,38 +213,6 @@ export class PartitionCommands {
     if (!(group instanceof Refusal)) return { kind, id: group.id };
     request.deny(group.code);
     return undefined;
-  }
-
-  /** Official clients choose the partition themselves; the other two forms are resolved here. */
-  private choosePartition(
-    request: ClientRequest,
-    topic: Topic,
-    { partitioning }: SendMessagesRequest,
-  ): number | undefined {
-    if (partitioning.kind === "partition_id") {
-      return this.partitionExists(request, topic, partitioning.partitionId) ? partitioning.partitionId : undefined;
-    }
-    if (topic.partitions.length === 0) {
-      request.deny(ErrorCode.InvalidIdentifier);
-      return undefined;
-    }
-    return partitioning.kind === "messages_key"
-      ? partitionForKey(partitioning.key, topic.partitions.length)
-      : this.nextBalanced(topic);
-  }
-
-  private nextBalanced(topic: Topic): number {
-    const key = `${topic.stream.id}/${topic.id}`;
-    const cursor = this.cursors.get(key) ?? 0;
-    this.cursors.delete(key);
-    this.cursors.set(key, cursor + 1);
-    if (this.cursors.size > BALANCED_CURSORS_MAX) {
-      for (const oldest of this.cursors.keys()) {
-        this.cursors.delete(oldest);
-        break;
-      }
-    }
-    return cursor % topic.partitions.length;
   }
 
   /** Serves once this node applied what the client has seen of metadata, or refuses when that takes too long. */
