@@ -4,6 +4,7 @@ import {
   ErrorCode,
   fetchMessages,
   type FetchMessagesRequest,
+  type FetchSection as WireSection,
   FETCH_SECTION_SIZE,
   fetchSections,
   HEADER_SIZE,
@@ -11,14 +12,20 @@ import {
   type PartitionContext,
 } from "@iggy/protocol";
 import { partitionLane } from "../calls/lanes.js";
-import { errorOf, FeatureUnavailableError, IggyError, ValidationError } from "../errors/index.js";
+import {
+  errorOf,
+  FeatureUnavailableError,
+  IggyError,
+  UndecodableMessagesError,
+  ValidationError,
+} from "../errors/index.js";
 import type { PartitionRoutes } from "../routing/partition-routes.js";
 import type { Route } from "../routing/route-cache.js";
 import type { TopicName } from "../routing/spelling.js";
 import type { ReadLimits } from "../values/poll-options.js";
 import { PolledMessages } from "../values/polled-messages.js";
 import { PollingStrategy } from "../values/polling-strategy.js";
-import type { Checkpoint } from "../values/position.js";
+import { type Checkpoint, isZeroContext } from "../values/position.js";
 import { type Caller, type CallOptions, decoded, decoding } from "./caller.js";
 import { consumerKey } from "./consumer-target.js";
 import { commitsOnRead, readEffect, readMarginMs, remainingFetchTimes, type ReplySettings } from "./polls.js";
@@ -40,6 +47,8 @@ export interface FetchCall {
   readonly targets: readonly FetchTargetCall[];
   readonly limits: ReadLimits;
   readonly about: Readonly<Record<string, unknown>>;
+  /** An abort of a read that commits cancels it and waits for what it did. */
+  readonly awaitsOutcome?: boolean;
 }
 
 /** What one partition of a grouped read answered. */
@@ -47,6 +56,7 @@ export interface FetchSection {
   readonly partitionId: number;
   /** 0, or the error code of this partition. */
   readonly status: number;
+  /** The refusal of this partition, or what is wrong with its messages. */
   readonly error: IggyError | undefined;
   readonly messages: PolledMessages | undefined;
   readonly currentOffset: bigint;
@@ -96,6 +106,16 @@ export class FetchCalls {
     return { sections: call.targets.flatMap(({ partitionId }) => byPartition.get(partitionId) ?? []) };
   }
 
+  /** The replica that leads a partition, as far as it is known without asking. */
+  knownPrimary(topic: TopicName, partitionId: number): number | undefined {
+    return this.#routes.usable({ ...topic, partitionId })?.primaryReplica;
+  }
+
+  /** The replica that leads a partition. */
+  async primary(topic: TopicName, partitionId: number, options: CallOptions): Promise<number> {
+    return (await findRoute(this.#routes, { ...topic, partitionId }, options)).primaryReplica;
+  }
+
   /** Reads targets from their primaries. Those of a primary that is none any more are grouped again. */
   async #fetchTargets(
     call: FetchCall,
@@ -109,7 +129,9 @@ export class FetchCalls {
       targets.map(async (target) => {
         const partition = { ...call.topic, partitionId: target.partitionId };
         try {
-          placed.push({ target, route: await findRoute(this.#routes, partition, time.options()) });
+          // A known route takes no wait, and a read of many partitions no timer for each.
+          const route = this.#routes.usable(partition) ?? (await findRoute(this.#routes, partition, time.options()));
+          placed.push({ target, route });
         } catch (error) {
           outcomes.push({ kind: "failed", targets: [target], error });
         }
@@ -144,7 +166,9 @@ export class FetchCalls {
     const fromStored = group.some(({ target }) => target.strategy.kind === "next");
     const options = time.options();
     const timeoutMs = Number(options.timeout);
-    const lanes = [...group]
+    // Those that start at an offset leave the progress of their partition alone.
+    const lanes = group
+      .filter(({ target }) => commits || target.strategy.kind === "next")
       .sort((a, b) => a.target.partitionId - b.target.partitionId)
       .map(({ target, route }) => partitionLane(contextOf(target, route).incarnation, target.partitionId));
     const frameAt = (elapsedMs: number): Uint8Array =>
@@ -156,6 +180,7 @@ export class FetchCalls {
         target: { kind: "replica", replicaId: group[0]?.route.primaryReplica ?? 0 },
         progress: commits || fromStored ? { consumer: consumerKey(call.consumer), lanes } : undefined,
         isDeferred: true,
+        awaitsOutcome: call.awaitsOutcome === true,
         frame: frameAt(0),
         laterFrame: frameAt,
         about: call.about,
@@ -218,22 +243,38 @@ export class FetchCalls {
         });
         return failedSection(found.target, status, error);
       }
-      const messages = new PolledMessages({ ...section, records }, strategy, {
-        maxCount: call.limits.count,
-        verifyChecksums: this.#settings.verifyChecksums,
-      });
-      const bound = { partitionId, context: section.context };
-      return {
-        partitionId,
-        status,
-        error: undefined,
-        messages,
-        currentOffset: section.currentOffset,
-        checkpoint: messages.checkpoint,
-        continuation: PollingStrategy.continuing(PollingStrategy.Offset(section.nextOffset), bound),
-      };
+      try {
+        const messages = new PolledMessages({ ...section, records }, strategy, {
+          maxCount: call.limits.count,
+          verifyChecksums: this.#settings.verifyChecksums,
+        });
+        return readSection(section, messages);
+      } catch (error) {
+        if (!(error instanceof UndecodableMessagesError)) throw error;
+        return failedSection(found.target, error.code, error);
+      }
     });
   }
+}
+
+function readSection(
+  { partitionId, context, currentOffset, nextOffset }: WireSection,
+  messages: PolledMessages,
+): FetchSection {
+  const bound = { partitionId, context };
+  // A node that could not serve the partition names no history: the start stays as it was.
+  const isUnserved = messages.count === 0 && isZeroContext(context);
+  return {
+    partitionId,
+    status: 0,
+    error: undefined,
+    messages,
+    currentOffset,
+    checkpoint: messages.checkpoint,
+    continuation: isUnserved
+      ? messages.continuation
+      : PollingStrategy.continuing(PollingStrategy.Offset(nextOffset), bound),
+  };
 }
 
 const failedSection = ({ partitionId, strategy }: FetchTargetCall, status: number, error: IggyError): FetchSection => ({

@@ -39,6 +39,8 @@ export interface PollCall {
   readonly owner?: object | undefined;
   /** History that the read must be served from, when the strategy names none. */
   readonly context?: PartitionContext | undefined;
+  /** An abort of a read that commits cancels it and waits for what it did. */
+  readonly awaitsOutcome?: boolean;
 }
 
 /** Reads one partition, waiting for messages. */
@@ -69,6 +71,7 @@ export class PollCalls {
         context: strategy.bound?.context ?? call.context,
         progress: commits || strategy.kind === "next" ? { consumer: consumerKey(consumer) } : undefined,
         isDeferred: true,
+        awaitsOutcome: call.awaitsOutcome === true,
         frame: frameAt(0),
         laterFrame: frameAt,
         about: call.about,

@@ -43,6 +43,8 @@ export interface Call {
   readonly progress?: Progress | undefined;
   /** The server may hold the request back, so giving up tells it. */
   readonly isDeferred?: boolean;
+  /** An abort after the request left cancels it and waits for its outcome, in the place of ending the wait. */
+  readonly awaitsOutcome?: boolean;
   /** What the call is about, for errors: names and numbers, no secret. */
   readonly about: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;

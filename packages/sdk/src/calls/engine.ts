@@ -92,6 +92,11 @@ export class CallEngine {
     });
     const { signal } = call;
     if (signal === undefined || !changes(call)) return work;
+    if (call.awaitsOutcome === true) {
+      const onAbort = (): void => abandon();
+      signal.addEventListener("abort", onAbort, { once: true });
+      return work.finally(() => signal.removeEventListener("abort", onAbort));
+    }
     // Once a change may be under way, an abort ends the caller's wait; the work goes on until its outcome is known.
     const result = await new Promise<Uint8Array | undefined>((resolve, reject) => {
       const onAbort = (): void => {

@@ -1,3 +1,4 @@
 export * from "./classes.js";
 export { IggyError, type ErrorDetails } from "./iggy-error.js";
 export { ProducerSendFailedError } from "./producer-send-failed.js";
+export { ReadError, UndecodableMessagesError, type UnreadableRecord } from "./reading.js";

@@ -1,5 +1,11 @@
-import { checkRecords, IggyError as ProtocolError, type PartitionContext, verifyBatch } from "@iggy/protocol";
-import { DeserializeError } from "../errors/index.js";
+import {
+  checkRecords,
+  IggyError as ProtocolError,
+  MessageCursor,
+  type PartitionContext,
+  verifyBatch,
+} from "@iggy/protocol";
+import { UndecodableMessagesError } from "../errors/index.js";
 import { Message, Records } from "./message.js";
 import { PollingStrategy } from "./polling-strategy.js";
 import { Checkpoint, isZeroContext } from "./position.js";
@@ -11,6 +17,8 @@ export interface ReadReply {
   readonly messagesCount: number;
   readonly context: PartitionContext;
   readonly records: Uint8Array;
+  /** Offset behind the last message, where the reply tells it. */
+  readonly nextOffset?: bigint;
 }
 
 /** How a reply is checked before its messages are handed over. */
@@ -81,12 +89,31 @@ export class PolledMessages {
   }
 }
 
-function checkReply({ records, messagesCount, partitionId }: ReadReply, checks: ReplyChecks): void {
+function checkReply(reply: ReadReply, checks: ReplyChecks): void {
+  const { records, messagesCount, partitionId, context } = reply;
   try {
     if (checks.verifyChecksums) for (let at = 0; at < records.length;) at += verifyBatch(records, at);
     checkRecords(records, messagesCount, checks.maxCount);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
-    throw new DeserializeError(error.code, `messages of partition ${String(partitionId)}: ${error.message}`);
+    const firstOffset = firstOffsetOf(reply);
+    const details = { partitionId, context, messagesCount, firstOffset, records };
+    throw new UndecodableMessagesError(
+      error.code,
+      `messages of partition ${String(partitionId)}: ${error.message}`,
+      details,
+    );
+  }
+}
+
+/** Where a damaged reply starts: what stands outside its records says so, else their first header may. */
+function firstOffsetOf({ records, nextOffset, messagesCount }: ReadReply): bigint | undefined {
+  if (nextOffset !== undefined) return nextOffset - BigInt(messagesCount);
+  try {
+    const cursor = new MessageCursor().records(records);
+    return cursor.next() ? cursor.offsetBig : undefined;
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    return undefined;
   }
 }
