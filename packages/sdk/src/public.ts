@@ -72,7 +72,18 @@ export type { ClientEvent } from "./client/emitter.js";
 export type { MessageConsumer, Received } from "./consumer/consumer.js";
 export type { ConsumerEventName, ConsumerEvents } from "./consumer/consumer-events.js";
 export type { ConsumerGroupOptions, ConsumerOptions } from "./consumer/consumer-options.js";
+export { Aes256GcmEncryptor, Aes256GcmSivEncryptor, type Encryptor } from "./encryption/index.js";
 export * from "./errors/public.js";
+export {
+  InvalidPayloadError,
+  jsonPayload,
+  type PayloadCodec,
+  type SchemaInput,
+  type SchemaIssue,
+  type SchemaOutput,
+  schemaPayload,
+  type StandardSchema,
+} from "./payload/index.js";
 export type { Producer, ProducerSendOptions, SendTo } from "./producer/producer.js";
 export type { ProducerOptions } from "./producer/producer-options.js";
 export type { Credentials, CredentialsSource, PasswordCredentials, TokenCredentials } from "./session/credentials.js";
