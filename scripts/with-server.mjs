@@ -44,7 +44,14 @@ function startServer() {
   const child = spawn(process.execPath, [join(root, "apps/server/dist/main.js"), "--with-default-root-credentials"], {
     cwd: directory,
     stdio: ["ignore", log, log],
-    env: { ...Object.fromEntries(foreign), IGGY_PATH: join(directory, "data"), IGGY_TCP_ADDRESS: "127.0.0.1:0" },
+    env: {
+      ...Object.fromEntries(foreign),
+      IGGY_PATH: join(directory, "data"),
+      IGGY_TCP_ADDRESS: "127.0.0.1:0",
+      IGGY_WEBSOCKET_ADDRESS: "127.0.0.1:0",
+      IGGY_QUIC_ADDRESS: "127.0.0.1:0",
+      IGGY_HTTP_ADDRESS: "127.0.0.1:0",
+    },
   });
   closeSync(log);
   return child;

@@ -38,7 +38,14 @@ async function start(what: string): Promise<{ url: string; process: ChildProcess
   rmSync(written, { force: true });
   const started = performance.now();
   const server = spawn(process.execPath, [program, "--with-default-root-credentials"], {
-    env: { ...process.env, IGGY_PATH: directory, IGGY_TCP_ADDRESS: "127.0.0.1:0" },
+    env: {
+      ...process.env,
+      IGGY_PATH: directory,
+      IGGY_TCP_ADDRESS: "127.0.0.1:0",
+      IGGY_WEBSOCKET_ADDRESS: "127.0.0.1:0",
+      IGGY_QUIC_ADDRESS: "127.0.0.1:0",
+      IGGY_HTTP_ADDRESS: "127.0.0.1:0",
+    },
     stdio: "ignore",
   });
   while (!existsSync(written)) await sleep(2);

@@ -17,8 +17,10 @@ import { MetadataPlane } from "./metadata/metadata-plane.js";
 import { MachineCatalog } from "./metadata/partition-catalog.js";
 import { passwordSecrets } from "./metadata/password-secrets.js";
 import { touchedTopics } from "./metadata/touched-topics.js";
-import { openListener } from "./net/open-listener.js";
-import type { Listener } from "./net/listener.js";
+import { Listeners, type BoundPorts, withBoundPorts } from "./net/listeners.js";
+import { openTcpListener } from "./net/open-tcp-listener.js";
+import { Reception } from "./net/reception.js";
+import { socketSlots } from "./net/socket-slots.js";
 import { factsOf } from "./node/connection-facts.js";
 import { NodeService } from "./node/node-service.js";
 import { openPartitionPlane, type PartitionPlane } from "./partitions/index.js";
@@ -64,7 +66,7 @@ export interface ServerParts {
   readonly connections: ConnectionTable;
   readonly gate: FrameGate;
   readonly housekeeping: Housekeeping;
-  readonly listener: Listener | undefined;
+  readonly listeners: Listeners;
   readonly log: Logger;
 }
 
@@ -109,7 +111,7 @@ async function build(
   const leases = new SessionLeases();
   // Metadata and partitions report to the background work, which in turn needs both.
   const late: { housekeeping?: Housekeeping } = {};
-  const bound = { tcpPort: 0 };
+  let ports: BoundPorts = { tcp: 0, websocket: 0, quic: 0, http: 0 };
 
   const encryption = await Encryption.open(config.encryption, {
     makeCipher: backend.makeCipher,
@@ -206,10 +208,10 @@ async function build(
       replicaId: STANDALONE_REPLICA,
       name: STANDALONE_NODE,
       ip: advertisedIp(config, peerAddress),
-      tcpPort: bound.tcpPort,
-      quicPort: 0,
-      httpPort: 0,
-      websocketPort: 0,
+      tcpPort: ports.tcp,
+      quicPort: ports.quic,
+      httpPort: ports.http,
+      websocketPort: ports.websocket,
     }),
     log,
   });
@@ -266,22 +268,30 @@ async function build(
   });
   late.housekeeping = housekeeping;
 
-  const listener = config.tcp.enabled
-    ? await openListener({
+  const { messageBus } = config;
+  const reception = new Reception({
+    messageBus,
+    connections,
+    handler: gate,
+    clock,
+    ids: { first: 1, step: shards.count },
+  });
+  const slots = socketSlots(messageBus);
+  const listeners = await Listeners.open(config, {
+    tcp: () =>
+      openTcpListener({
         config,
-        connections,
-        handler: gate,
-        clock,
-        ids: { first: 1, step: shards.count },
+        reception,
+        slots,
         ring: backend.ring && { parts: backend.ring, memory: receiveMemory(backend.ring, partitions) },
         log: logging.part("tcp"),
-      })
-    : undefined;
-  started.push(() => listener?.close());
-  bound.tcpPort = listener?.port ?? 0;
-  await writeCurrentConfig(dataDirectory, withTcpPort(config, bound.tcpPort));
+      }),
+  });
+  started.push(() => listeners.close());
+  ({ ports } = listeners);
+  await writeCurrentConfig(dataDirectory, withBoundPorts(config, ports));
   housekeeping.start();
-  return { config, directory, metadata, partitions, shards, connections, gate, housekeeping, listener, log };
+  return { config, directory, metadata, partitions, shards, connections, gate, housekeeping, listeners, log };
 }
 
 /** Recent batches leave memory before a connection has to wait for some. */
@@ -326,10 +336,4 @@ const snapshotSources = ({ config, dataDirectory }: Settings): ConstructorParame
   dataDirectory,
   logDirectory: join(dataDirectory, config.logging.path),
   currentConfigPath: currentConfigPath(dataDirectory, config),
-});
-
-/** The configuration with the port that was really bound, for tools that look for it. */
-const withTcpPort = (config: ServerConfig, port: number): ServerConfig => ({
-  ...config,
-  tcp: { ...config.tcp, address: { ...config.tcp.address, port } },
 });

@@ -43,7 +43,7 @@ async function run(runArguments: RunArguments): Promise<void> {
       },
     });
     stopOnSignal(server, logging, supervisor);
-    logging.part("server").info({ address: server.address }, `ready: clients connect to ${server.address} (TCP)`);
+    logging.part("server").info({ addresses: server.addresses }, readiness(server));
     supervisor.ready();
   } catch (error) {
     logging.abandon();
@@ -52,6 +52,21 @@ async function run(runArguments: RunArguments): Promise<void> {
     await supervisor.close();
     process.exitCode = EXIT_FAILED;
   }
+}
+
+/** Names of transports as people write them. */
+const TRANSPORT_NAMES = { tcp: "TCP", websocket: "WebSocket", quic: "QUIC", http: "HTTP" } as const;
+
+function readiness({ addresses }: Server): string {
+  const { tcp, websocket, quic, http } = TRANSPORT_NAMES;
+  const all = [
+    [addresses.tcp, tcp],
+    [addresses.websocket, websocket],
+    [addresses.quic, quic],
+    [addresses.http, http],
+  ];
+  const shown = all.filter(([address]) => address !== undefined).map(([address, name]) => `${address} (${name})`);
+  return shown.length === 0 ? "ready, without a listener" : `ready: clients connect to ${shown.join(", ")}`;
 }
 
 /** A second signal during the stop does not cut it short: acknowledged messages are still being written. */

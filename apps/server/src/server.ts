@@ -4,13 +4,14 @@ import { openParts, type ServerDeps, type ServerParts } from "./compose.js";
 import { formatAddress, type Settings } from "./config/index.js";
 import { inTurn } from "./in-turn.js";
 import type { Logging } from "./logging/index.js";
+import type { Addresses, BoundPorts } from "./net/listeners.js";
 import { recreateRuntimeDirectory } from "./system/index.js";
 import { SERVER_VERSION } from "./version.js";
 
 /** One running node: data directory, planes, listeners and background work, from start to stop. */
 export class Server {
+  /** Of the TCP listener. */
   readonly host: string;
-  readonly port: number;
   private readonly parts: ServerParts;
   private readonly backend: Backend;
   private stopping: Promise<void> | undefined;
@@ -19,7 +20,6 @@ export class Server {
     this.parts = parts;
     this.backend = backend;
     this.host = parts.config.tcp.address.host;
-    this.port = parts.listener?.port ?? 0;
   }
 
   /**
@@ -47,8 +47,22 @@ export class Server {
     }
   }
 
+  /** Of each listener that runs; 0 of the others. */
+  get ports(): BoundPorts {
+    return this.parts.listeners.ports;
+  }
+
+  /** Of the TCP listener. */
+  get port(): number {
+    return this.ports.tcp;
+  }
+
   get address(): string {
     return formatAddress(this.host, this.port);
+  }
+
+  get addresses(): Addresses {
+    return this.parts.listeners.addresses;
   }
 
   /**
@@ -61,12 +75,12 @@ export class Server {
   }
 
   private async stopOnce(): Promise<void> {
-    const { config, connections, directory, gate, housekeeping, listener, log, metadata, partitions, shards } =
+    const { config, connections, directory, gate, housekeeping, listeners, log, metadata, partitions, shards } =
       this.parts;
     const joinMillis = config.sharding.shutdownJoinTimeoutMillis;
     log.info({}, "stopping");
     housekeeping.stop();
-    listener?.stopAccepting();
+    listeners.stopAccepting();
     gate.drain();
     partitions.drain();
     shards.drain();
@@ -101,7 +115,8 @@ export class Server {
     const deadline = performance.now() + limitMillis;
     while (this.parts.connections.size > 0 && performance.now() < deadline) await sleep(5);
     for (const connection of [...this.parts.connections.all()]) connection.destroy();
-    this.parts.listener?.destroyConnections();
+    this.parts.listeners.destroyConnections();
+    await this.parts.listeners.close();
   }
 }
 

@@ -6,6 +6,7 @@ import type { ServerDeps } from "./compose.js";
 import { inTurn } from "./in-turn.js";
 import { Logging, silentConsole, stdoutConsole } from "./logging/index.js";
 import { Server } from "./server.js";
+import type { Addresses } from "./net/listeners.js";
 import { thisMachine } from "./system/index.js";
 
 export interface StartServerOptions {
@@ -25,6 +26,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly address: string;
   readonly host: string;
   readonly port: number;
+  /** `host:port` of each listener that runs: `tcp`, `websocket`, `quic`, `http`. */
+  readonly addresses: Addresses;
   /** Signs the root user in: `iggy://user:password@host:port`. */
   readonly connectionString: string;
   readonly dataDirectory: string;
@@ -60,6 +63,9 @@ export async function startServerOn(
       overrides: {
         path: dataDirectory,
         "tcp.address": "127.0.0.1:0",
+        "websocket.address": "127.0.0.1:0",
+        "quic.address": "127.0.0.1:0",
+        "http.address": "127.0.0.1:0",
         "logging.file_enabled": false,
         ...options.config,
       },
@@ -84,6 +90,7 @@ export async function startServerOn(
     address: server.address,
     host: server.host,
     port: server.port,
+    addresses: server.addresses,
     connectionString: `iggy://${credentials.username}:${credentials.password}@${server.address}`,
     dataDirectory,
     close: closeOnce,

@@ -32,6 +32,7 @@ export async function startServer(options: StartServerOptions = {}): Promise<Run
     address: `${server.host}:${port}`,
     host: server.host,
     port,
+    addresses: { ...server.addresses, tcp: `${server.host}:${port}` },
     connectionString: server.connectionString.replace(server.address, `${server.host}:${port}`),
     dataDirectory: server.dataDirectory,
     close: () => server.close(),

@@ -1,4 +1,4 @@
-/** Accepts connections of clients on one address. */
+/** Accepts clients on one address. */
 export interface Listener {
   /** Port that was bound. */
   readonly port: number;
@@ -6,6 +6,6 @@ export interface Listener {
   stopAccepting(): void;
   /** Ends every connection that is still there. */
   destroyConnections(): void;
-  /** Both at once. */
-  close(): void;
+  /** Both at once; nothing of it is left when it resolves. May be called in any state, and again. */
+  close(): void | Promise<void>;
 }

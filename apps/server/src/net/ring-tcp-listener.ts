@@ -4,6 +4,7 @@ import type { ReceiveMemory } from "../memory/receive-memory.js";
 import type { ChannelEvents } from "./channel.js";
 import type { Listener } from "./listener.js";
 import { RingChannel } from "./ring-channel.js";
+import type { SocketSlots } from "./socket-slots.js";
 
 export interface RingTcpListenerOptions {
   /** An address, not a name. */
@@ -11,8 +12,8 @@ export interface RingTcpListenerOptions {
   /** 0 lets the system choose. */
   readonly port: number;
   readonly closeGraceMillis: number;
-  /** Connections above this are closed at accept. */
-  readonly connectionsMax: number;
+  /** Sockets for which there is no slot are closed at accept. */
+  readonly slots: SocketSlots;
   readonly onChannel: (channel: RingChannel) => ChannelEvents;
   /** Nothing can be accepted for the moment; the listener goes on. */
   readonly onError: (error: Error) => void;
@@ -63,7 +64,8 @@ export class RingTcpListener implements Listener {
 
   private accept(descriptor: number): void {
     const { addon, ring } = this.parts;
-    if (this.channels.size >= this.options.connectionsMax) {
+    const { slots } = this.options;
+    if (!slots.take()) {
       addon.socketClose(descriptor);
       return;
     }
@@ -74,7 +76,10 @@ export class RingTcpListener implements Listener {
         open: (handler) => new RingStream(ring, descriptor, handler),
         memory: this.memory,
         closeGraceMillis: this.options.closeGraceMillis,
-        onClosed: (closed) => this.channels.delete(closed),
+        onClosed: (closed) => {
+          this.channels.delete(closed);
+          slots.free();
+        },
       },
       this.options.onChannel,
     );

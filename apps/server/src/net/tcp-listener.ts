@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { timerMillis } from "../timer-limit.js";
+import { AcceptedSockets } from "./accepted-sockets.js";
 import type { Listener } from "./listener.js";
 import { SocketChannel } from "./socket-channel.js";
+import type { SocketSlots } from "./socket-slots.js";
 
 export interface TcpListenerOptions {
   readonly host: string;
@@ -15,8 +17,8 @@ export interface TcpListenerOptions {
   readonly handshakeTimeoutMillis: number;
   /** Time that a peer has to close its side after the server ended its own. */
   readonly closeGraceMillis: number;
-  /** Connections above this are closed at accept. */
-  readonly connectionsMax: number;
+  /** Sockets for which there is no slot are closed at accept. */
+  readonly slots: SocketSlots;
   readonly onChannel: (channel: SocketChannel) => void;
 }
 
@@ -27,11 +29,12 @@ const SOCKET = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 }
 export class TcpListener implements Listener {
   private readonly server: Server;
   private readonly options: TcpListenerOptions;
-  private readonly sockets = new Set<Socket>();
+  private readonly sockets: AcceptedSockets;
 
   constructor(options: TcpListenerOptions) {
     this.options = options;
     const accept = (socket: Socket): void => {
+      if (socket.destroyed) return;
       options.onChannel(new SocketChannel(socket, options.closeGraceMillis));
     };
     this.server =
@@ -41,9 +44,7 @@ export class TcpListener implements Listener {
             { ...SOCKET, ...options.tls, handshakeTimeout: timerMillis(options.handshakeTimeoutMillis) },
             accept,
           );
-    this.server.maxConnections = options.connectionsMax;
-    // From the accept on, so that a stop also ends connections whose handshake is still under way.
-    this.server.on("connection", (socket: Socket) => this.track(socket));
+    this.sockets = new AcceptedSockets(this.server, options.slots);
     // The peer of a failed handshake is told by TLS itself; the socket must not linger.
     this.server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
   }
@@ -68,17 +69,12 @@ export class TcpListener implements Listener {
 
   /** Ends every connection that is still there. */
   destroyConnections(): void {
-    for (const socket of this.sockets) socket.destroy();
+    this.sockets.destroyAll();
   }
 
   /** Both at once. */
   close(): void {
     this.stopAccepting();
     this.destroyConnections();
-  }
-
-  private track(socket: Socket): void {
-    this.sockets.add(socket);
-    socket.on("close", () => this.sockets.delete(socket));
   }
 }

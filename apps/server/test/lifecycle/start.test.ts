@@ -93,7 +93,8 @@ describe("a data directory", () => {
     await session.close();
     expect(await server.stop()).toBe(0);
     // Credentials are needed by the first start only.
-    const again = await start({ environment: { IGGY_TCP_ADDRESS: "127.0.0.1:0" } });
+    const environment = Object.entries(developmentEnvironment).filter(([name]) => !name.startsWith("IGGY_ROOT_"));
+    const again = await start({ environment: Object.fromEntries(environment) });
     const kept = await RawSession.open(again.port);
     expect((await kept.call(getStreams, {})).streams).toHaveLength(1);
     await kept.close();
@@ -145,6 +146,7 @@ describe("a port in use", () => {
     const message = await refused({ environment });
     expect(message).toContain(`127.0.0.1:${port}`);
     expect(message).toMatch(/in use/i);
+    expect(message).toContain("IGGY_TCP_ENABLED");
     await using server = await startServer({ dataDirectory });
     await (await RawSession.open(server.port)).close();
   });

@@ -29,7 +29,15 @@ export class MemoryMachine implements AsyncDisposable {
       {
         arguments: { fresh: false, withDefaultRootCredentials: false },
         environment: { IGGY_ROOT_USERNAME: "iggy", IGGY_ROOT_PASSWORD: "iggy", IGGY_DISPLAY_CONFIG: "false" },
-        overrides: { path: this.directory, "tcp.address": "127.0.0.1:0", "logging.file_enabled": false, ...config },
+        overrides: {
+          path: this.directory,
+          "tcp.address": "127.0.0.1:0",
+          "websocket.enabled": false,
+          "quic.enabled": false,
+          "http.enabled": false,
+          "logging.file_enabled": false,
+          ...config,
+        },
       },
       { ...thisMachine({}), readText: () => undefined },
     );

@@ -1,7 +1,9 @@
 import { LibuvIo } from "@iggy/storage";
 import type { ServerConfig } from "../../src/config/index.js";
 import { portableCipher } from "../../src/encryption/index.js";
-import { openListener } from "../../src/net/open-listener.js";
+import { openTcpListener } from "../../src/net/open-tcp-listener.js";
+import { Reception } from "../../src/net/reception.js";
+import { socketSlots } from "../../src/net/socket-slots.js";
 import type { ShardBoot } from "../../src/shards/boot.js";
 import { ShardProgram } from "../../src/shards/shard-program.js";
 import type { ShardThread } from "../../src/shards/threads.js";
@@ -28,14 +30,15 @@ export function inlineShard(
   });
   program.start();
   const { shard, shardCount } = boot.seat;
-  const listening = openListener({
-    config,
+  const { messageBus } = config;
+  const reception = new Reception({
+    messageBus,
     connections: program.connections,
     handler: program,
     clock: systemClock,
     ids: { first: 1 + shard, step: shardCount },
-    log: silent,
   });
+  const listening = openTcpListener({ config, reception, slots: socketSlots(messageBus), log: silent });
   return {
     shard,
     ready: listening.then(({ port }) => {
@@ -44,7 +47,7 @@ export function inlineShard(
     ended: new Promise(nothing),
     stop: async () => {
       const listener = await listening;
-      listener.close();
+      await listener.close();
       program.stop();
       return true;
     },

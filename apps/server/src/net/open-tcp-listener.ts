@@ -1,0 +1,45 @@
+import { ClientTransport } from "@iggy/protocol";
+import type { Block } from "@iggy/uring";
+import type { RingParts } from "../backend/index.js";
+import type { ServerConfig } from "../config/index.js";
+import type { ReceiveMemory } from "../memory/receive-memory.js";
+import type { Listener } from "./listener.js";
+import type { Reception } from "./reception.js";
+import { RingTcpListener } from "./ring-tcp-listener.js";
+import type { SocketSlots } from "./socket-slots.js";
+import { TcpListener } from "./tcp-listener.js";
+import { loadTlsMaterial } from "./tls-material.js";
+
+export interface TcpListenerDeps {
+  readonly config: Pick<ServerConfig, "tcp" | "messageBus">;
+  readonly reception: Reception;
+  readonly slots: SocketSlots;
+  /** Where connections without TLS are served; undefined leaves them to libuv, as those with TLS always are. */
+  readonly ring?: { readonly parts: RingParts; readonly memory: ReceiveMemory<Block> } | undefined;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+/** Binds the TCP listener. Rejects with the system's error, for example when the port is taken. */
+export async function openTcpListener({ config, reception, slots, ring, log }: TcpListenerDeps): Promise<Listener> {
+  const { address, tls } = config.tcp;
+  const { closeGraceMillis, handshakeGraceMillis } = config.messageBus;
+  if (ring !== undefined && !tls.enabled) {
+    return new RingTcpListener(ring.parts, ring.memory, {
+      ...address,
+      closeGraceMillis,
+      slots,
+      onChannel: (channel) => reception.connect(ClientTransport.tcp, channel),
+      onError: (error) => log.warn({ err: error }, "connections can't be accepted for the moment"),
+    });
+  }
+  const listener = new TcpListener({
+    ...address,
+    ...(tls.enabled ? { tls: await loadTlsMaterial(tls) } : {}),
+    handshakeTimeoutMillis: handshakeGraceMillis,
+    closeGraceMillis,
+    slots,
+    onChannel: (channel) => channel.attach(reception.connect(ClientTransport.tcp, channel)),
+  });
+  await listener.listen();
+  return listener;
+}
