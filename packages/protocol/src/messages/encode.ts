@@ -170,7 +170,7 @@ function writeMessage(
   return end + userHeadersLength;
 }
 
-function writeId(bytes: Uint8Array, view: DataView, at: number, id: bigint | Uint8Array | undefined): void {
+export function writeId(bytes: Uint8Array, view: DataView, at: number, id: bigint | Uint8Array | undefined): void {
   if (id === undefined) {
     setU64(view, at, 0);
     setU64(view, at + 8, 0);
@@ -179,7 +179,7 @@ function writeId(bytes: Uint8Array, view: DataView, at: number, id: bigint | Uin
   else throw new WireError("Validation", `a message id has 16 bytes, got ${String(id.length)}`);
 }
 
-function writeProducer(view: DataView, at: number, producer: ProducerSection): void {
+export function writeProducer(view: DataView, at: number, producer: ProducerSection): void {
   const { id, epoch, baseSequence } = producer;
   const isValid =
     id >= 0n &&
@@ -207,7 +207,7 @@ function leastTimestamp(messages: readonly MessageInput[]): bigint | number {
   return least;
 }
 
-function timestampDelta(timestamp: bigint | number, origin: bigint | number): number {
+export function timestampDelta(timestamp: bigint | number, origin: bigint | number): number {
   const delta =
     typeof timestamp === "number" && typeof origin === "number"
       ? timestamp - origin

@@ -17,6 +17,7 @@ export { advanceSequence, lastSequence, producerIdOf, type ProducerSection } fro
 export { checkRecords, forEachMessage } from "./records.js";
 export { rewriteBatch, type RewriteSection, rewrittenBatchSize } from "./rewrite.js";
 export { encodeSendRequest, type SendTarget } from "./send-request.js";
+export { messageSize, type PayloadInput, SendRequestBuilder } from "./send-request-builder.js";
 export { type BatchSlice, type BatchStamp, restampedChecksum, sliceBatch, stampBatch } from "./stamp.js";
 export {
   decodeUserHeaders,

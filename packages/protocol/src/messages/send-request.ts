@@ -9,7 +9,8 @@ export interface SendTarget {
   readonly partitioning: Partitioning;
 }
 
-const metadata = struct("send metadata", {
+/** What stands in front of the batch, behind its own length. */
+export const sendMetadata = struct("send metadata", {
   streamId: identifier,
   topicId: identifier,
   partitioning,
@@ -31,12 +32,12 @@ export function encodeSendRequest(
 ): Uint8Array {
   const headroom = options.headroom ?? 0;
   const fields = { ...target, messagesCount: messages.length };
-  const metadataLength = metadata.size(fields);
+  const metadataLength = sendMetadata.size(fields);
   const batchAt = headroom + 4 + metadataLength;
   const bytes = (options.allocate ?? zeroed)(batchAt + checkedBatchSize(messages));
   const writer = new Writer(bytes, headroom);
   writer.u32(metadataLength);
-  metadata.write(writer, fields);
+  sendMetadata.write(writer, fields);
   writeBatch(bytes, batchAt, messages, options);
   return bytes;
 }
