@@ -1,6 +1,6 @@
-export { type Access, anybody, anyCredential, needs, needsOrSelf } from "./access.js";
+export { type Access, anyCredential, needs, needsOrSelf } from "./access.js";
 export { busy, HttpError, notFound, refusal } from "./http-error.js";
-export { type Answer, empty, type Headers, json, type Outcome, raw } from "./outcome.js";
+export { type Answer, empty, type Headers, json, type Outcome, type PiecedText, pieces, raw } from "./outcome.js";
 export {
   type Method,
   type Place,

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, Shape } from "../json/index.js";
+import type { IntegerForm, JsonObject, JsonValue, Shape } from "../json/index.js";
 
 /** Fields of an answer's head. */
 export type Headers = Readonly<Record<string, string>>;
@@ -10,7 +10,17 @@ export interface Outcome {
   readonly content:
     | { readonly kind: "none" }
     | { readonly kind: "json"; readonly value: JsonValue }
-    | { readonly kind: "raw"; readonly type: string; readonly bytes: Uint8Array | string };
+    | { readonly kind: "raw"; readonly type: string; readonly bytes: Uint8Array | string }
+    | { readonly kind: "pieces"; readonly text: PiecedText };
+}
+
+/** JSON that is too large for one text. It is made while the client takes it. */
+export interface PiecedText {
+  /** Bytes that it is made from, which are held until it is sent. */
+  readonly sizeBytes: number;
+  readonly pieces: (integers: IntegerForm) => Iterator<string, void>;
+  /** Called once, when it is sent or given up. */
+  readonly release: () => void;
 }
 
 /** An answer that a route may give: its description, and how to make one. */
@@ -35,6 +45,10 @@ export interface RawAnswer extends Answer {
   of(bytes: Uint8Array | string, headers?: Headers): Outcome;
 }
 
+export interface PiecesAnswer extends Answer {
+  of(text: PiecedText): Outcome;
+}
+
 const noHeaders: Headers = {};
 
 /** An answer in JSON of a shape. */
@@ -49,6 +63,15 @@ export const json = <T extends JsonValue>(
   content: { type: "application/json", schema: shape.schema },
   headers,
   of: (value, fields = noHeaders) => ({ status, headers: fields, content: { kind: "json", value } }),
+});
+
+/** An answer in JSON of a shape that may be large. */
+export const pieces = (status: number, description: string, shape: Shape<unknown>): PiecesAnswer => ({
+  status,
+  description,
+  content: { type: "application/json", schema: shape.schema },
+  headers: noHeaders,
+  of: (text) => ({ status, headers: noHeaders, content: { kind: "pieces", text } }),
 });
 
 /** An answer without content. */

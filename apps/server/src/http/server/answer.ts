@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type IntegerForm, stringifyJson } from "../json/index.js";
 import type { Outcome } from "../route/index.js";
+import { sendPieces } from "./send-pieces.js";
 
 /** Sends an outcome. */
 export function answer(
@@ -20,6 +21,9 @@ export function answer(
       // As bytes: Fastify would add a charset to the type of a text.
       reply.header("content-type", "application/json");
       return reply.send(Buffer.from(stringifyJson(content.value, integerForm(request.headers.accept))));
+    case "pieces":
+      reply.header("content-type", "application/json");
+      return sendPieces(reply, content.text, integerForm(request.headers.accept));
     case "raw":
       reply.header("content-type", content.type);
       return reply.send(Buffer.from(content.bytes));

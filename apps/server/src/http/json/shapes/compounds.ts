@@ -56,10 +56,12 @@ export function objectMembers(json: JsonValue | undefined): JsonObject {
 export interface ListRules {
   readonly min?: number;
   readonly max?: number;
+  /** Error of a wrong length. */
+  readonly code?: number;
 }
 
 /** An array of such items. */
-export function list<T>(item: Shape<T>, { min = 0, max }: ListRules = {}): Shape<readonly T[]> {
+export function list<T>(item: Shape<T>, { min = 0, max, code }: ListRules = {}): Shape<readonly T[]> {
   return {
     schema: {
       type: "array",
@@ -70,7 +72,7 @@ export function list<T>(item: Shape<T>, { min = 0, max }: ListRules = {}): Shape
     read: (json) => {
       if (!isArray(json)) throw new ShapeError(`must be an array, not ${describeJson(json)}`);
       if (json.length < min || json.length > (max ?? Infinity)) {
-        throw new ShapeError(`takes ${min} to ${max ?? "any number of"} items, not ${json.length}`);
+        throw new ShapeError(`takes ${min} to ${max ?? "any number of"} items, not ${json.length}`, code);
       }
       return json.map((value, index) => readMember(item, value, `[${index}]`)) as readonly T[];
     },
