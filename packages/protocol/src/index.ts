@@ -11,3 +11,4 @@ export * from "./metadata-changes/index.js";
 export * from "./options/index.js";
 export * from "./primitives/index.js";
 export * from "./text/index.js";
+export * from "./websocket/index.js";
