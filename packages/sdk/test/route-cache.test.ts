@@ -131,7 +131,7 @@ describe("what refusals teach", () => {
 });
 
 test("the oldest lookup makes room", () => {
-  const cache = new RouteCache(3);
+  const cache = new RouteCache({ capacity: 3 });
   for (const id of [0, 1, 2]) cache.merge(partition(id), answer());
   cache.merge(partition(0), answer());
   cache.merge(partition(3), answer());
@@ -151,7 +151,7 @@ test("whatever happens, a view never goes back within a history and the size is 
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const cache = new RouteCache(3);
+      const cache = new RouteCache({ capacity: 3 });
       const highest = new Map<number, { incarnation: bigint; view: number }>();
       for (const { id, refusal, ...fields } of steps) {
         const before = cache.usable(partition(id), 0n);

@@ -4,12 +4,17 @@ import type { Assignment, GroupApi, GroupTarget } from "./groups.js";
 
 /** An assignment is read again after this time, ms, so that a member learns of partitions it was given. */
 const maxAgeMs = 5000;
+/** An assignment that nobody asked for in this time is not kept fresh, ms. */
+const idleMs = 60_000;
 /** Groups whose assignment is kept. */
 const maxGroups = 1024;
 
 interface Known {
+  readonly group: GroupTarget;
   readonly assignment: Assignment | null;
   readonly readAt: number;
+  /** When a partition was last taken from it. */
+  usedAt: number;
   next: number;
 }
 
@@ -17,6 +22,9 @@ interface Known {
 export class Assignments {
   readonly #groups: GroupApi;
   readonly #known = new Map<string, Known>();
+  #isRefreshing = false;
+  /** Rises with the session. */
+  #epoch = 0;
 
   constructor(groups: GroupApi) {
     this.#groups = groups;
@@ -29,6 +37,7 @@ export class Assignments {
     if (partitions.length === 0) return undefined;
     const partition = partitions[known.next % partitions.length];
     known.next++;
+    known.usedAt = monotonicMs();
     return partition;
   }
 
@@ -37,7 +46,20 @@ export class Assignments {
     this.#known.delete(keyOf(group));
   }
 
+  /** Reads every assignment again, so that the next poll need not. One that can not be read in time is left as it is. */
+  async refresh(timeoutMs: number): Promise<void> {
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
+    const oldest = monotonicMs() - idleMs;
+    const groups = [...this.#known.values()].filter(({ usedAt }) => usedAt > oldest).map(({ group }) => group);
+    const reads = groups.map((group) => this.#read(group, { timeout: timeoutMs }).catch(() => undefined));
+    await Promise.all(reads);
+    this.#isRefreshing = false;
+  }
+
+  /** The session is gone, and with it every membership. */
   clear(): void {
+    this.#epoch++;
     this.#known.clear();
   }
 
@@ -45,8 +67,16 @@ export class Assignments {
     const key = keyOf(group);
     const found = this.#known.get(key);
     if (found !== undefined && monotonicMs() - found.readAt < maxAgeMs) return found;
+    return this.#read(group, options);
+  }
+
+  async #read(group: GroupTarget, options: CallOptions | undefined): Promise<Known> {
+    const key = keyOf(group);
+    const epoch = this.#epoch;
     const assignment = await this.#groups.sync(group, options);
-    const known = { assignment, readAt: monotonicMs(), next: found?.next ?? 0 };
+    const { next = 0, usedAt = monotonicMs() } = this.#known.get(key) ?? {};
+    const known = { group, assignment, readAt: monotonicMs(), usedAt, next };
+    if (epoch !== this.#epoch) return known;
     this.#known.delete(key);
     this.#known.set(key, known);
     for (const oldest of this.#known.keys()) {

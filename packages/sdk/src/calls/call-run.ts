@@ -1,5 +1,5 @@
 import { ErrorCode, isPartitionOperation, Operation as Op, type PartitionContext } from "@iggy/protocol";
-import { ProtocolFrameError, UnauthenticatedError, ValidationError } from "../errors/index.js";
+import { type IggyError, ProtocolFrameError, UnauthenticatedError, ValidationError } from "../errors/index.js";
 import { type Attempt, type Link, RequestFrame } from "../link/index.js";
 import type { PartitionRoutes } from "../routing/partition-routes.js";
 import type { Route } from "../routing/route-cache.js";
@@ -75,6 +75,7 @@ export class CallRun {
   #frameFence = -1;
   #route: Route | undefined;
   #link: Link | undefined;
+  #fault: IggyError | undefined;
   #attempts = 0;
   #retries = 0;
   #notPrimaryInARow = 0;
@@ -143,6 +144,11 @@ export class CallRun {
     return this.#lastCode ?? (this.#wasSent ? ErrorCode.TransientNotCommitted : ErrorCode.TransientNotAccepted);
   }
 
+  /** Why the replica that should take the call has no link. */
+  get fault(): IggyError | undefined {
+    return this.#fault;
+  }
+
   /** The caller gave up: a read that the server holds back is cancelled, and nothing is sent again. */
   abandon(): void {
     this.#isAbandoned = true;
@@ -207,20 +213,31 @@ export class CallRun {
     const { target } = this.#call;
     switch (target.kind) {
       case "metadata":
-        return router.metadataSlot();
+        return router.metadataSlot() ?? this.#whenOpened("metadata");
       case "replica":
-        return router.replicaSlot(target.replicaId);
+        return router.replicaSlot(target.replicaId) ?? this.#whenOpened(target.replicaId);
       case "partition": {
         const found = await routes.find(target.partition, this.#scope);
         if (found.kind === "route") {
           this.#route = found.route;
-          return router.replicaSlot(found.route.primaryReplica);
+          const { primaryReplica } = found.route;
+          return router.replicaSlot(primaryReplica) ?? this.#whenOpened(primaryReplica);
         }
         if (found.code === ErrorCode.TransientNotAccepted) return undefined;
         if (this.#isUncertain) throw new Uncertain(found.code);
         throw refusalOf(this.#call, found.code);
       }
     }
+  }
+
+  /** The link of a replica once its first dial is over, if it got one. */
+  async #whenOpened(replica: number | "metadata"): Promise<Slot | undefined> {
+    const { router } = this.#env;
+    await router.whenOpened(replica, this.#scope);
+    if (replica === "metadata") return router.metadataSlot();
+    const slot = router.replicaSlot(replica);
+    this.#fault = slot === undefined ? router.faultOf(replica) : undefined;
+    return slot;
   }
 
   /** The frozen frame, or a new one when there is none or its session is gone. */

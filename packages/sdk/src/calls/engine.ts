@@ -359,7 +359,11 @@ export class CallEngine {
 
   #endedError(call: Call, { end }: ScopeEnded, run: CallRun | undefined): unknown {
     if (end.kind === "stopped") return end.reason;
-    return timeoutOf(call, run?.pendingCode ?? ErrorCode.TransientNotAccepted, this.#settings.lastError());
+    return timeoutOf(
+      call,
+      run?.pendingCode ?? ErrorCode.TransientNotAccepted,
+      run?.fault ?? this.#settings.lastError(),
+    );
   }
 }
 

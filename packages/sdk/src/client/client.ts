@@ -106,8 +106,13 @@ export class ClientCore implements AsyncDisposable {
     const linkCalls = new LinkCalls(session, numbers, settings.sdk, random);
     const heartbeat = new Heartbeat({
       intervalMs: settings.heartbeatIntervalMs,
-      ping: (scope) => connector.ping(scope),
+      links: () => connector.heartbeatLinks(),
+      ping: (link, scope) => connector.ping(link, scope),
       onBeat: (durationMs) => emit("heartbeat", { durationMs }),
+      onTick: (timeoutMs) => {
+        connector.restartLinks();
+        void assignments.refresh(timeoutMs);
+      },
     });
     const connector = new Connector(
       {
@@ -128,7 +133,17 @@ export class ClientCore implements AsyncDisposable {
       linkCalls,
       source,
     );
-    const routes = new PartitionRoutes(new RouteCache(), connector, session, numbers, random, buffers);
+    const routeCache = new RouteCache({
+      onMoved: ({ partition, primaryReplica }, previous) =>
+        emit("route-moved", {
+          streamId: partition.streamId.value,
+          topicId: partition.topicId.value,
+          partitionId: partition.partitionId,
+          replicaId: primaryReplica,
+          previous,
+        }),
+    });
+    const routes = new PartitionRoutes(routeCache, connector, session, numbers, random, buffers);
     const instrumentation = guardedInstrumentation(config.instrumentation, emit);
     const engine = new CallEngine(
       { session, numbers, router: connector, routes, random, instrumentation },

@@ -1,7 +1,7 @@
 import { ErrorCode, utf8Length } from "@iggy/protocol";
 import { systemClock } from "../api/outgoing-messages.js";
 import { ValidationError } from "../errors/index.js";
-import type { ReconnectSettings } from "../session/connector.js";
+import type { ReconnectSettings } from "../session/reconnect-settings.js";
 import type { Random } from "../time/backoff.js";
 import type { Endpoint } from "../transport/index.js";
 import { integer } from "../values/check.js";

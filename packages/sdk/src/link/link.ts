@@ -12,7 +12,7 @@ import {
 import { Permits } from "../calls/permits.js";
 import { type Scope, type ScopeEnd, ScopeEnded } from "../calls/scope.js";
 import { DisconnectedError, errorOf, IggyError, ProtocolFrameError } from "../errors/index.js";
-import { monotonicMs } from "../time/timers.js";
+import { monotonicMs, unref } from "../time/timers.js";
 import {
   type Connection,
   type ConnectionHandlers,
@@ -26,6 +26,8 @@ import { RequestFrame } from "./request-frame.js";
 
 /** Requests that a server runs at once per connection; above it stops reading. */
 export const maxPendingRequests = 256;
+/** How long a retired link waits for replies that no call waits for, ms. */
+const lateReplyMs = 2000;
 
 /** How one attempt of a request ended. */
 export type Attempt =
@@ -79,6 +81,9 @@ export class Link {
   /** Frames that wait for room in the send buffer. Each holds a slot, which bounds them. */
   readonly #writes = new Set<() => void>();
   #full = false;
+  /** Requests whose calls wait for them. */
+  #awaited = 0;
+  #isRetiring = false;
 
   private constructor(transport: Transport, endpoint: Endpoint, settings: LinkSettings) {
     this.#present = transport.present ?? ((bytes) => bytes);
@@ -108,6 +113,11 @@ export class Link {
     return this.#closed === undefined;
   }
 
+  /** Address that the connection led to, where the transport tells it. */
+  get remoteHost(): string | undefined {
+    return this.#connection?.remoteHost;
+  }
+
   /** Sends a frame and waits for its reply, at most as long as the call lives. */
   async exchange(frame: RequestFrame, scope: Scope, options: ExchangeOptions = {}): Promise<Attempt> {
     const slots = frame.request === 0 ? this.#unboundSlot : this.#slots;
@@ -117,6 +127,7 @@ export class Link {
     } catch (error) {
       return endedAttempt(error, pending);
     }
+    this.#awaited++;
     try {
       return await scope.wait<Attempt>((resolve) => this.#start(pending, scope, resolve, options));
     } catch (error) {
@@ -127,12 +138,14 @@ export class Link {
       return endedAttempt(error, pending);
     } finally {
       slots.give();
+      this.#awaited--;
+      if (this.#isRetiring && this.#awaited === 0) this.#endSoon();
     }
   }
 
   #start(pending: Pending, scope: Scope, resolve: (attempt: Attempt) => void, options: ExchangeOptions): () => void {
-    if (this.#closed !== undefined) {
-      resolve({ kind: "lost", sent: false, error: this.#closed });
+    if (this.#closed !== undefined || this.#isRetiring) {
+      resolve({ kind: "lost", sent: false, error: this.#closed ?? closedError(this.address) });
       return () => undefined;
     }
     const { frame } = pending;
@@ -173,6 +186,18 @@ export class Link {
     );
     // It follows its request at once, also into a full send buffer: 256 bytes that free a waiting request.
     this.#connection?.send(cancel.bytes);
+  }
+
+  /** Takes nothing new, and ends when what waits on the link has its answers. */
+  retire(): void {
+    this.#isRetiring = true;
+    if (this.#awaited === 0) this.#endSoon();
+  }
+
+  /** Replies that only settle the outcome of ended calls get a moment. */
+  #endSoon(): void {
+    if (this.#pending.size === 0) this.close();
+    else unref(setTimeout(() => this.close(), lateReplyMs));
   }
 
   /** Ends the link; what waits on it is lost. */
@@ -231,8 +256,7 @@ export class Link {
 
   #end(cause: Error | undefined): void {
     if (this.#closed !== undefined) return;
-    const error =
-      cause === undefined ? new DisconnectedError(`the link to ${this.address} was closed`) : asIggyError(cause);
+    const error = cause === undefined ? closedError(this.address) : asIggyError(cause);
     this.#closed = error;
     this.boundFence = undefined;
     this.#connection?.close();
@@ -248,6 +272,8 @@ function endedAttempt(error: unknown, pending: Pending): Attempt {
   if (error instanceof ScopeEnded) return { kind: "ended", sent: pending.sent, end: error.end };
   throw error;
 }
+
+const closedError = (address: string): IggyError => new DisconnectedError(`the link to ${address} was closed`);
 
 const frameFault = (error: FrameError): IggyError =>
   new ProtocolFrameError(error.code, `the server sent a malformed frame: ${error.message}`, { cause: error });

@@ -97,8 +97,11 @@ export class PartitionRoutes {
   /** One attempt per replica; an answer older than what is known goes on to the next. */
   async #askReplicas(partition: PartitionName, scope: Scope): Promise<Lookup> {
     const slots = inOrder(this.#router.readySlots(), this.cache.askFirst(partition), this.#router.metadataSlot());
+    const { fence } = this.#session;
     for (const slot of slots) {
       const attempt = await slot.link.exchange(this.#request(partition), scope);
+      // An answer to an earlier session may be about another history of the cluster.
+      if (this.#session.fence !== fence && attempt.kind !== "ended") return notAccepted;
       switch (attempt.kind) {
         case "ended":
           throw new ScopeEnded(attempt.end);
@@ -140,14 +143,18 @@ const decodeRoute = (payload: Uint8Array): PartitionRoute => decodeResponse(getP
 
 /** The slots in id order, turned so that the one to ask first comes first. */
 function inOrder(slots: readonly Slot[], ask: AskFirst, metadata: Slot | undefined): readonly Slot[] {
-  const first = slots.findIndex(({ link, replicaId }) => {
+  const isMetadata = ({ link }: Slot): boolean => link === metadata?.link;
+  const first = slots.findIndex((slot) => {
     switch (ask.kind) {
       case "metadata-primary":
-        return link === metadata?.link;
+        return isMetadata(slot);
       case "replica":
-        return replicaId === ask.replicaId;
+        // When that one has no link the metadata primary comes first.
+        return slots.some(({ replicaId }) => replicaId === ask.replicaId)
+          ? slot.replicaId === ask.replicaId
+          : isMetadata(slot);
       case "after-replica":
-        return replicaId !== undefined && replicaId > ask.replicaId;
+        return slot.replicaId !== undefined && slot.replicaId > ask.replicaId;
     }
   });
   return first <= 0 ? slots : [...slots.slice(first), ...slots.slice(0, first)];

@@ -1,18 +1,41 @@
-import { type ClusterMetadata, type ClusterNode, NodeRole } from "@iggy/protocol";
-import type { Endpoint, TransportProtocol } from "../transport/index.js";
+import { type ClusterMetadata, type ClusterNode, ErrorCode, NodeRole } from "@iggy/protocol";
+import { DeserializeError } from "../errors/index.js";
+import { type Endpoint, endpointText, type TransportProtocol } from "../transport/index.js";
+
+/** A replica that has a link of its own. */
+export interface RosterReplica {
+  readonly replicaId: number;
+  readonly endpoint: Endpoint;
+}
 
 /** The nodes of the cluster as one of them told, for one transport. */
 export class Roster {
   readonly metadata: ClusterMetadata;
+  /** Replicas to keep a link to: none in a roster with one node to dial, whose address is the configured one. */
+  readonly replicas: readonly RosterReplica[];
   readonly #protocol: TransportProtocol;
+  readonly #serving: readonly RosterReplica[];
 
   constructor(metadata: ClusterMetadata, protocol: TransportProtocol) {
+    const ids = new Set(metadata.nodes.map(({ replicaId }) => replicaId));
+    if (ids.size !== metadata.nodes.length) {
+      throw new DeserializeError(ErrorCode.InvalidFormat, "the roster names a replica twice");
+    }
     this.metadata = metadata;
     this.#protocol = protocol;
+    this.#serving = metadata.nodes
+      .filter((node) => this.#port(node) !== 0)
+      .map((node) => ({ replicaId: node.replicaId, endpoint: { host: node.ip, port: this.#port(node) } }));
+    this.replicas = this.#serving.length > 1 ? this.#serving : [];
   }
 
   get isSingleNode(): boolean {
     return this.metadata.nodes.length === 1;
+  }
+
+  /** The only replica that there is to talk to. */
+  get soleReplicaId(): number | undefined {
+    return this.#serving.length === 1 ? this.#serving[0]?.replicaId : undefined;
   }
 
   /** Replica that leads the metadata; there is none in the middle of an election. */
@@ -22,22 +45,26 @@ export class Roster {
 
   /** Whether a replica is listed and serves this transport. */
   serves(replicaId: number): boolean {
-    return this.metadata.nodes.some((node) => node.replicaId === replicaId && this.#port(node) !== 0);
+    return this.#serving.some((replica) => replica.replicaId === replicaId);
   }
 
-  /** Addresses to try when the configured ones fail. A single node is dialed where it was configured. */
+  /** Addresses to try when the configured ones fail. */
   endpoints(): readonly Endpoint[] {
-    if (this.isSingleNode) return [];
-    return this.metadata.nodes
-      .filter((node) => this.#port(node) !== 0)
-      .map((node) => ({ host: node.ip, port: this.#port(node) }));
+    return this.replicas.map(({ endpoint }) => endpoint);
   }
 
-  /** The replica behind an address: the only one there is, or the one that advertises it. */
-  replicaAt(endpoint: Endpoint): number | undefined {
-    const { nodes } = this.metadata;
-    if (nodes.length === 1) return nodes[0]?.replicaId;
-    return nodes.find((node) => node.ip === endpoint.host && this.#port(node) === endpoint.port)?.replicaId;
+  /** The replica behind a link: the one that advertises the address that was dialed, or that it led to. */
+  replicaBehind(link: { readonly endpoint: Endpoint; readonly remoteHost: string | undefined }): number | undefined {
+    const { endpoint, remoteHost } = link;
+    return (
+      this.#replicaAt(endpoint) ??
+      (remoteHost === undefined ? undefined : this.#replicaAt({ host: remoteHost, port: endpoint.port }))
+    );
+  }
+
+  #replicaAt(endpoint: Endpoint): number | undefined {
+    const address = endpointText(endpoint);
+    return this.#serving.find((replica) => endpointText(replica.endpoint) === address)?.replicaId;
   }
 
   #port(node: ClusterNode): number {

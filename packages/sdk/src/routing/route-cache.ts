@@ -34,6 +34,12 @@ interface TopicRoutes {
 
 export const maxCachedRoutes = 4096;
 
+export interface RouteCacheOptions {
+  readonly capacity?: number;
+  /** A partition that was looked up before has another primary. */
+  readonly onMoved?: (route: Route, previousReplica: number) => void;
+}
+
 /**
  * Routes of one session, keyed by the caller's spelling. A route has no age limit: it is usable until something marks
  * it stale, or until the session has seen a metadata commit above the one that the route was answered at.
@@ -43,9 +49,11 @@ export class RouteCache {
   readonly #entries = new Map<string, Entry>();
   readonly #topics = new Map<string, TopicRoutes>();
   readonly #capacity: number;
+  readonly #onMoved: (route: Route, previousReplica: number) => void;
 
-  constructor(capacity = maxCachedRoutes) {
+  constructor({ capacity = maxCachedRoutes, onMoved = () => undefined }: RouteCacheOptions = {}) {
     this.#capacity = capacity;
+    this.#onMoved = onMoved;
   }
 
   get size(): number {
@@ -95,6 +103,9 @@ export class RouteCache {
     for (const oldest of this.#entries.values()) {
       if (this.#entries.size <= this.#capacity) break;
       this.#remove(oldest);
+    }
+    if (cached !== undefined && cached.route.primaryReplica !== route.primaryReplica) {
+      this.#onMoved(route, cached.route.primaryReplica);
     }
     return route;
   }

@@ -1,4 +1,5 @@
 import type { Scope } from "../calls/scope.js";
+import type { IggyError } from "../errors/index.js";
 import type { Link } from "../link/index.js";
 
 /** A ready link and the replica behind it; the id is unknown when the roster does not name the endpoint. */
@@ -18,11 +19,15 @@ export interface Router {
    * Waits until there is a link with a session. Rejects when there can be none: closed, disconnected, not signed in.
    */
   whenReady(scope: Scope): Promise<void>;
-  /** Link for metadata commands and for reads without a partition. */
+  /** Link for metadata commands and for reads without a partition; none while the one of the primary is being opened. */
   metadataSlot(): Slot | undefined;
   replicaSlot(replicaId: number): Slot | undefined;
   /** Every ready link, in the order of replica ids. */
   readySlots(): readonly Slot[];
+  /** Waits while the link of a replica is dialed for the first time. A replica that the roster lacks is looked for once. */
+  whenOpened(replica: number | "metadata", scope: Scope): Promise<void>;
+  /** Why a replica of the roster has no link. */
+  faultOf(replicaId: number): IggyError | undefined;
   /** Reads the roster on that link, for a request that its node did not take. */
   refreshRoster(slot: Slot, scope: Scope): Promise<void>;
   /** Whether the node itself says that it leads the metadata, so that "not found" from it is final. */

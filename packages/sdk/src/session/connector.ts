@@ -8,30 +8,23 @@ import {
   NotConnectedError,
   UnauthenticatedError,
 } from "../errors/index.js";
-import type { Link } from "../link/index.js";
-import { Roster } from "../routing/roster.js";
+import type { Link, LinkSettings } from "../link/index.js";
+import type { Roster } from "../routing/roster.js";
 import type { Router, Slot } from "../routing/router.js";
-import { type Random, redialPauseMs } from "../time/backoff.js";
-import { sleep } from "../time/sleep.js";
-import { monotonicMs } from "../time/timers.js";
+import type { Random } from "../time/backoff.js";
 import { type Endpoint, endpointText, type Transport } from "../transport/index.js";
+import { Bootstrap } from "./bootstrap.js";
+import { asIggyError, FinalRefusal, throwIfAborted } from "./connect-errors.js";
 import type { Secret } from "./credentials.js";
-import { dial } from "./dial.js";
-import { asIggyError, FinalRefusal, isConfigurationFault, throwIfAborted } from "./connect-errors.js";
+import { Dialer } from "./dialer.js";
 import type { Emit } from "./events.js";
 import type { LinkCalls } from "./link-calls.js";
+import { Links } from "./links.js";
+import type { ReconnectSettings } from "./reconnect-settings.js";
+import { Rosters } from "./rosters.js";
 import type { Session } from "./session.js";
+import { SignIn } from "./sign-in.js";
 import type { SignInSource } from "./sign-in-source.js";
-
-export interface ReconnectSettings {
-  readonly enabled: boolean;
-  readonly intervalMs: number;
-  readonly maxIntervalMs: number;
-  /** Passes over the endpoints after the first one. */
-  readonly maxRetries: number;
-  /** A link that stayed up this long resets the pauses. */
-  readonly reestablishAfterMs: number;
-}
 
 export interface ConnectorSettings {
   readonly transport: () => Promise<Transport>;
@@ -48,8 +41,6 @@ export interface ConnectorSettings {
   readonly onDown: () => void;
 }
 
-/** Longest time of one sign-in, its retries included. */
-const signInTimeoutMs = 30_000;
 /** A session that ends with the client is signed out when the server answers within this time. */
 const farewellMs = 500;
 
@@ -61,44 +52,67 @@ type Phase =
   | "disconnected"
   | "closed";
 
-/** One run over the endpoints, shared by everybody who waits for a link. */
-interface Sweep {
-  readonly done: Promise<void>;
-  readonly abort: AbortController;
-}
-
 /**
- * Owns the link and the session: dials, signs in, binds, reconnects. Everything that changes the session goes through
- * here, one step at a time.
+ * What a client wants of its connection, and who it is. Links come from the bootstrap and from the replicas of the roster,
+ * their session from the sign-in; everything that changes the session goes through here, one step at a time.
  */
 export class Connector implements Router {
   readonly #settings: ConnectorSettings;
   readonly #session: Session;
   readonly #calls: LinkCalls;
   readonly #source: SignInSource;
+  readonly #signIn: SignIn;
+  readonly #dialer: Dialer;
+  readonly #links: Links;
+  readonly #rosters: Rosters;
+  readonly #bootstrap: Bootstrap;
   readonly #turn = new Permits(1);
   #phase: Phase = "fresh";
-  #link: Link | undefined;
-  #roster: Roster | undefined;
-  #sweep: Sweep | undefined;
   #lastError: IggyError | undefined;
-  #waiters = 0;
-  #redials = 0;
   /** Logins and logouts under way or waiting for their turn. */
   #identityChanges = 0;
-  #transport: Promise<Transport> | undefined;
 
   constructor(settings: ConnectorSettings, session: Session, calls: LinkCalls, source: SignInSource) {
     this.#settings = settings;
     this.#session = session;
     this.#calls = calls;
     this.#source = source;
+    const { reconnect, random, emit } = settings;
+    this.#dialer = new Dialer(settings.transport, this.#linkSettings());
+    this.#signIn = new SignIn({ emit, onSessionLost: () => this.#reset() }, session, calls, source);
+    this.#links = new Links(
+      {
+        reconnect,
+        random,
+        emit,
+        open: (endpoint, signal) => this.#openReplica(endpoint, signal),
+        mayDial: () => this.#phase === "up" && session.isBound,
+        onUp: () => this.#replicaIsUp(),
+        onFailure: (_replica, error) => {
+          this.#lastError = error;
+          this.#rosters.refreshInBackground();
+        },
+      },
+      session,
+    );
+    this.#rosters = new Rosters(calls, this.#dialer, this.#links, session, (error) => (this.#lastError = error));
+    this.#bootstrap = new Bootstrap({
+      reconnect,
+      random,
+      emit,
+      candidates: () => this.#candidates(),
+      keeper: () => this.#links.keeper,
+      dial: (endpoint, signal) => this.#dialer.dial(endpoint, signal),
+      attach: (link, signal) => this.#attach(link, signal),
+      isWanted: () => session.isBound,
+      onError: (error) => (this.#lastError = error),
+    });
   }
 
-  /** Address of the link, else of the configured endpoint. */
+  /** Address of the metadata primary's link, else of the bootstrap's, else of the configured endpoint. */
   get address(): string {
     const first = this.#settings.endpoints[0];
-    return this.#link?.address ?? (first === undefined ? "" : endpointText(first));
+    return this.#links.address ?? (first === undefined ? "" : endpointText(first));
   }
 
   get phase(): Phase {
@@ -121,65 +135,64 @@ export class Connector implements Router {
   }
 
   async whenReady(scope: Scope): Promise<void> {
-    while (!this.#isReady()) {
+    while (!this.#links.isReady) {
       this.#throwUnlessWanted();
-      if (this.#link !== undefined && !this.#source.canSignIn) throw this.#unauthenticated();
-      await this.#waitForSweep(scope);
-    }
-  }
-
-  /** Waits for a link, signed in or not. */
-  async whenLinked(scope: Scope): Promise<Link> {
-    for (;;) {
-      if (this.#phase === "disconnected") {
-        throw new NotConnectedError("the client is not connected", { cause: this.#lastError });
-      }
-      this.#throwUnlessWanted();
-      if (this.#link !== undefined) return this.#link;
-      await this.#waitForSweep(scope);
+      if (this.#links.keeper !== undefined && !this.#source.canSignIn) throw this.#unauthenticated();
+      await this.#waitForLink(scope);
     }
   }
 
   metadataSlot(): Slot | undefined {
-    return this.#slot();
+    return this.#links.metadataSlot();
   }
 
-  /** There is one link, whatever the replica. */
-  replicaSlot(): Slot | undefined {
-    return this.#slot();
+  replicaSlot(replicaId: number): Slot | undefined {
+    return this.#links.replicaSlot(replicaId);
   }
 
   readySlots(): readonly Slot[] {
-    const slot = this.#slot();
-    return slot === undefined ? [] : [slot];
+    return this.#links.readySlots();
+  }
+
+  async whenOpened(replica: number | "metadata", scope: Scope): Promise<void> {
+    if (replica !== "metadata" && this.#links.roster?.serves(replica) === false) {
+      await this.knowsReplica(replica, scope);
+    }
+    const opening = this.#links.opening(replica);
+    if (opening === undefined) return;
+    await scope.wait<undefined>((resolve) => {
+      void opening.opened.then(() => resolve(undefined));
+      return () => undefined;
+    });
+  }
+
+  faultOf(replicaId: number): IggyError | undefined {
+    return this.#links.faultOf(replicaId);
   }
 
   async refreshRoster(slot: Slot, scope: Scope): Promise<void> {
-    await this.#tryRoster(slot.link, scope);
+    await this.#rosters.refresh(slot.link, scope);
   }
 
-  async isMetadataPrimary(slot: Slot, scope: Scope): Promise<boolean> {
-    if (this.#roster?.isSingleNode === true) return true;
-    const leaderId = (await this.#tryRoster(slot.link, scope))?.leaderId;
-    return leaderId !== undefined && leaderId === slot.replicaId;
+  isMetadataPrimary(slot: Slot, scope: Scope): Promise<boolean> {
+    return this.#rosters.isMetadataPrimary(slot, scope);
   }
 
-  async knowsReplica(replicaId: number, scope: Scope): Promise<boolean> {
-    if (this.#roster?.serves(replicaId) === true) return true;
-    const slot = this.#slot();
-    return slot !== undefined && (await this.#tryRoster(slot.link, scope))?.serves(replicaId) === true;
+  knowsReplica(replicaId: number, scope: Scope): Promise<boolean> {
+    return this.#rosters.knowsReplica(replicaId, scope);
   }
 
   // What the caller asks for
 
-  /** Brings the client up; a credential that was refused before is tried again. */
+  /** Brings the client up; a credential that was refused before is tried again, and so are links that gave up. */
   async connect(scope: Scope): Promise<void> {
     if (this.#phase === "closed") throw new ClientShutdownError();
     if (!this.#source.canSignIn) this.#source.restore();
     this.#phase = "up";
-    while (this.#link === undefined || (this.#source.canSignIn && !this.#isReady())) {
+    this.#links.restartAll();
+    while (!this.#links.isReady && (this.#links.keeper === undefined || this.#source.canSignIn)) {
       this.#throwUnlessWanted();
-      await this.#waitForSweep(scope);
+      await this.#waitForLink(scope);
     }
   }
 
@@ -187,15 +200,14 @@ export class Connector implements Router {
     await this.#changeIdentity(scope, async () => {
       if (this.#phase === "closed") throw new ClientShutdownError();
       this.#session.callerChanged();
-      await this.#stopSweep();
-      if (this.#isReady()) await this.#signOut(scope);
-      this.#reset();
+      await this.#bootstrap.stop();
+      this.#leave(await this.#signOut(scope));
       this.#source.remember(secret);
       this.#phase = "up";
-      while (!this.#isReady()) {
+      while (!this.#links.isReady) {
         this.#throwUnlessWanted();
         if (!this.#source.canSignIn) throw this.#unauthenticated();
-        await this.#waitForSweep(scope);
+        await this.#waitForLink(scope);
       }
     });
   }
@@ -203,17 +215,18 @@ export class Connector implements Router {
   async logout(scope: Scope): Promise<void> {
     await this.#changeIdentity(scope, async () => {
       this.#throwUnlessWanted();
-      if (!this.#isReady()) throw this.#unauthenticated();
+      if (!this.#links.isReady) throw this.#unauthenticated();
       this.#session.callerChanged();
-      await this.#signOut(scope);
+      await this.#bootstrap.stop();
+      const keeper = await this.#signOut(scope);
       this.#source.forget();
-      this.#reset();
+      this.#leave(keeper);
       this.#settings.onDown();
       this.#settings.emit("signedOut", {});
     });
   }
 
-  /** Ends session and link. Nothing connects again by itself. */
+  /** Ends session and links. Nothing connects again by itself. */
   async disconnect(): Promise<void> {
     if (this.#phase === "closed" || this.#phase === "disconnected") return;
     this.#phase = "disconnected";
@@ -232,10 +245,13 @@ export class Connector implements Router {
     this.#settings.emit("shutdown", {});
   }
 
+  /** The links that keep the session alive. */
+  heartbeatLinks(): readonly Link[] {
+    return this.#links.readySlots().map(({ link }) => link);
+  }
+
   /** One ping. A link that does not answer is of no use. */
-  async ping(scope: Scope): Promise<void> {
-    const link = this.#link;
-    if (link === undefined || !this.#isReady()) return;
+  async ping(link: Link, scope: Scope): Promise<void> {
     try {
       await this.#calls.ping(link, scope);
     } catch (error) {
@@ -243,25 +259,25 @@ export class Connector implements Router {
     }
   }
 
+  /** Replicas that used up their redials get new ones, as long as lost links are dialed again at all. */
+  restartLinks(): void {
+    if (this.#settings.reconnect.enabled) this.#links.restartAll();
+  }
+
   /** A ping that the caller asked for; it needs no session. */
   async pingAny(scope: Scope): Promise<void> {
-    const link = await this.whenLinked(scope);
-    await this.#calls.ping(link, scope);
+    for (;;) {
+      if (this.#phase === "disconnected") {
+        throw new NotConnectedError("the client is not connected", { cause: this.#lastError });
+      }
+      this.#throwUnlessWanted();
+      const link = this.#links.keeper ?? this.#links.anySlot()?.link;
+      if (link !== undefined) return this.#calls.ping(link, scope);
+      await this.#waitForLink(scope);
+    }
   }
 
   // Links
-
-  #isReady(): boolean {
-    const link = this.#link;
-    return link?.boundFence === this.#session.fence && this.#session.isBound;
-  }
-
-  #slot(): Slot | undefined {
-    const link = this.#link;
-    return link === undefined || !this.#isReady()
-      ? undefined
-      : { link, replicaId: this.#roster?.replicaAt(link.endpoint) };
-  }
 
   #throwUnlessWanted(): void {
     switch (this.#phase) {
@@ -282,210 +298,79 @@ export class Connector implements Router {
       : new UnauthenticatedError("not signed in: the last sign-in was refused", { cause: refusal });
   }
 
-  /** Joins the run over the endpoints, or starts one. Rejects with its failure, or when the call ends first. */
-  async #waitForSweep(scope: Scope): Promise<void> {
-    this.#waiters++;
-    try {
-      if (this.#phase === "fresh") this.#phase = "up";
-      const sweep = this.#sweep ?? this.#startSweep(0);
-      await scope.wait<undefined>((resolve, reject) => {
-        const goOn = (): void => resolve(undefined);
-        // A run that was given up says nothing; who still wants a link starts the next one.
-        sweep.done.then(goOn, (error: unknown) => (sweep.abort.signal.aborted ? goOn() : reject(asIggyError(error))));
-        return () => undefined;
-      });
-    } finally {
-      this.#waiters--;
-    }
-  }
-
-  #startSweep(pauseMs: number): Sweep {
-    const abort = new AbortController();
-    const done = this.#runSweep(abort.signal, pauseMs).finally(() => {
-      if (this.#sweep?.abort === abort) this.#sweep = undefined;
-    });
-    // Nobody may be waiting; the failure stays readable as the cause of later errors.
-    done.catch((error: unknown) => {
-      this.#lastError = asIggyError(error);
-    });
-    this.#sweep = { done, abort };
-    return this.#sweep;
-  }
-
-  async #stopSweep(): Promise<void> {
-    const sweep = this.#sweep;
-    if (sweep === undefined) return;
-    sweep.abort.abort(new DisconnectedError("the connection attempt was given up"));
-    await sweep.done.catch(() => undefined);
-  }
-
-  async #runSweep(signal: AbortSignal, pauseMs: number): Promise<void> {
-    const { reconnect, random } = this.#settings;
-    // Calls that wait keep the process alive with their own deadlines.
-    if (pauseMs > 0) await sleep(pauseMs, { signal, background: true });
-    for (let pass = 0; ; pass++) {
-      const error = await this.#pass(signal);
-      if (error === undefined) return;
-      this.#lastError = error;
-      // A fault of the configuration is the same on the next pass.
-      if (isConfigurationFault(error)) throw error;
-      if (!reconnect.enabled || pass >= reconnect.maxRetries) throw error;
-      if (this.#waiters === 0 && !this.#session.isBound) throw error;
-      const delay = redialPauseMs(pass, reconnect.intervalMs, reconnect.maxIntervalMs, random);
-      this.#settings.emit("reconnecting", { attempt: pass + 1, delay });
-      await sleep(delay, { signal, background: true });
-    }
-  }
-
-  /** Tries each endpoint once. Returns the last error, throws a final one. */
-  async #pass(signal: AbortSignal): Promise<IggyError | undefined> {
-    let last: IggyError | undefined;
-    const existing = this.#link;
-    const candidates = existing === undefined ? this.#candidates() : [existing.endpoint, ...this.#candidates()];
-    for (const [index, endpoint] of candidates.entries()) {
-      throwIfAborted(signal);
-      try {
-        const link = index === 0 && existing?.isOpen === true ? existing : await this.#dial(endpoint, signal);
-        await this.#attach(link, signal);
-        return undefined;
-      } catch (error) {
-        throwIfAborted(signal);
-        last = asIggyError(error);
-        if (error instanceof FinalRefusal) throw error.refusal;
-      }
-    }
-    return last ?? new NotConnectedError("no endpoint is configured");
+  async #waitForLink(scope: Scope): Promise<void> {
+    if (this.#phase === "fresh") this.#phase = "up";
+    await this.#bootstrap.join(scope);
   }
 
   /** The configured endpoints, then those of the last roster, each spelling once. */
   #candidates(): readonly Endpoint[] {
-    const known = [...this.#settings.endpoints, ...(this.#roster?.endpoints() ?? [])];
+    const known = [...this.#settings.endpoints, ...(this.#links.roster?.endpoints() ?? [])];
     return [...new Map(known.map((endpoint) => [endpointText(endpoint), endpoint])).values()];
   }
 
-  async #dial(endpoint: Endpoint, signal: AbortSignal): Promise<Link> {
-    return dial(
-      await this.#transportOnce(),
-      endpoint,
-      {
-        maxFrameSize: this.#settings.maxFrameSize,
-        onCommit: (link, commit) => {
-          // A late reply of an earlier session says nothing about this one.
-          if (link.boundFence === undefined || link.boundFence === this.#session.fence) this.#session.observe(commit);
-        },
-        onClose: (link, error) => this.#onLinkClosed(link, error),
+  #linkSettings(): LinkSettings {
+    return {
+      maxFrameSize: this.#settings.maxFrameSize,
+      onCommit: (link, commit) => {
+        // A late reply of an earlier session says nothing about this one.
+        if (link.boundFence === undefined || link.boundFence === this.#session.fence) this.#session.observe(commit);
       },
-      signal,
-    );
+      onClose: (link, error) => this.#onLinkClosed(link, error),
+    };
   }
 
-  /** Gives the link its session: binds the one that lives, or signs in for a new one. Then the link serves calls. */
-  async #attach(link: Link, signal: AbortSignal): Promise<void> {
+  async #openReplica(endpoint: Endpoint, signal: AbortSignal): Promise<Link> {
+    const link = await this.#dialer.dialInBackground(endpoint, signal);
     try {
-      if (this.#session.isBound && !(await this.#bind(link, signal))) this.#reset();
-      if (!this.#session.isBound) await this.#register(link, signal);
-      throwIfAborted(signal);
-      if (!link.isOpen) throw new DisconnectedError("the link was lost during sign-in");
-      if (this.#session.isBound) {
-        link.boundFence = this.#session.fence;
-        const scope = new Scope(signInTimeoutMs, signal);
-        try {
-          await this.#readRoster(link, scope);
-        } finally {
-          scope.dispose();
-        }
-      }
+      await this.#signIn.attach(link, signal);
+      if (link.boundFence === undefined) throw this.#unauthenticated();
+      return link;
     } catch (error) {
-      if (link !== this.#link || !(error instanceof FinalRefusal)) link.close();
+      link.close();
       throw error;
     }
-    const isNew = link !== this.#link;
-    this.#link = link;
-    if (isNew) {
-      const replicaId = this.#roster?.replicaAt(link.endpoint);
-      this.#settings.emit("connected", { address: link.address });
-      this.#settings.emit("link-up", { address: link.address, ...(replicaId === undefined ? {} : { replicaId }) });
-    }
-    if (this.#isReady()) this.#settings.onReady(isNew);
   }
 
-  /** False when the server does not know the session any more. */
-  async #bind(link: Link, signal: AbortSignal): Promise<boolean> {
-    const outcome = await this.#calls.bind(link, signal);
-    switch (outcome.kind) {
-      case "ok":
-        return true;
-      case "session-lost":
-        return false;
-      case "failed":
-        throw outcome.error;
-      case "refused":
-        throw new FinalRefusal(outcome.error);
-    }
+  #replicaIsUp(): void {
+    // The bootstrap is for clients without any link.
+    void this.#bootstrap.stop();
+    this.#links.startAll();
+    this.#settings.onReady(false);
   }
 
-  async #register(link: Link, signal: AbortSignal): Promise<void> {
-    const secret = await this.#nextCredentials();
-    if (secret === undefined) return;
-    const scope = new Scope(signInTimeoutMs, signal);
+  /** Signs in on a link of the bootstrap and reads the roster. Then it serves calls. */
+  async #attach(link: Link, signal: AbortSignal): Promise<void> {
+    const isNew = link !== this.#links.keeper;
+    let roster: Roster | undefined;
     try {
-      const outcome = await this.#calls.register(link, secret, scope);
-      switch (outcome.kind) {
-        case "ok":
-          this.#settings.emit("signedIn", { userId: this.#session.userId ?? 0 });
-          return;
-        case "failed":
-          throw outcome.error;
-        case "session-lost":
-        case "refused": {
-          const refusal = outcome.kind === "refused" ? outcome.error : new UnauthenticatedError();
-          this.#source.forget(refusal);
-          throw new FinalRefusal(refusal);
-        }
-      }
-    } finally {
-      scope.dispose();
+      await this.#signIn.attach(link, signal);
+      if (this.#session.isBound) roster = await this.#rosters.readForSignIn(link, signal);
+      throwIfAborted(signal);
+      if (!link.isOpen) throw new DisconnectedError("the link was lost during sign-in");
+    } catch (error) {
+      if (isNew || !(error instanceof FinalRefusal)) link.close();
+      throw error;
     }
-  }
-
-  async #nextCredentials(): Promise<Secret | undefined> {
-    try {
-      return await this.#source.next();
-    } catch (cause) {
-      throw new UnauthenticatedError("the credentials function failed", { cause });
-    }
+    if (isNew && !this.#links.isReady) this.#settings.emit("connected", { address: link.address });
+    this.#links.welcome(link, roster);
+    if (this.#links.isReady) this.#settings.onReady(isNew);
   }
 
   #onLinkClosed(link: Link, error: IggyError | undefined): void {
     if (error instanceof EvictionError) this.#settings.emit("eviction", { reason: error.reason, error });
-    if (link !== this.#link) return;
-    this.#settings.onDown();
-    this.#dropLink(link, error);
+    if (!this.#links.closed(link, error)) return;
+    const isReady = this.#links.isReady;
+    if (!isReady) this.#settings.onDown();
     if (this.#phase !== "up" || error === undefined) return;
     this.#lastError = error;
-    const { reconnect, random } = this.#settings;
-    if (!reconnect.enabled) {
-      this.#phase = "disconnected";
-      this.#settings.emit("disconnected", { error });
+    if (isReady) return;
+    if (this.#settings.reconnect.enabled) {
+      this.#bootstrap.replace(link);
       return;
     }
-    if (monotonicMs() - link.openedAt >= reconnect.reestablishAfterMs) this.#redials = 0;
-    // Without a session there is nothing to keep alive: the next call dials.
-    if (this.#sweep !== undefined || !this.#session.isBound) return;
-    const delay = redialPauseMs(this.#redials, reconnect.intervalMs, reconnect.maxIntervalMs, random);
-    this.#redials++;
-    this.#settings.emit("reconnecting", { attempt: this.#redials, delay });
-    this.#startSweep(delay);
-  }
-
-  #dropLink(link: Link, error?: IggyError): void {
-    this.#link = undefined;
-    const replicaId = this.#roster?.replicaAt(link.endpoint);
-    this.#settings.emit("link-down", {
-      address: link.address,
-      ...(replicaId === undefined ? {} : { replicaId }),
-      ...(error === undefined ? {} : { error }),
-    });
+    this.#phase = "disconnected";
+    this.#settings.emit("disconnected", { error });
   }
 
   // Session
@@ -493,36 +378,43 @@ export class Connector implements Router {
   #reset(): void {
     const wasBound = this.#session.isBound;
     this.#session.reset();
-    if (this.#link !== undefined) this.#link.boundFence = undefined;
+    this.#links.dropStale();
     this.#settings.onSessionReset();
     if (wasBound) this.#settings.emit("sessionReset", {});
   }
 
-  /** Tells the server that the session ends. When the link is lost meanwhile the lease ends it. */
-  async #signOut(scope: Scope): Promise<void> {
-    const link = this.#link;
-    if (link === undefined) return;
+  /** Ends session and links, except for one that the next sign-in uses. */
+  #leave(keeper: Link | undefined): void {
+    this.#links.stop(keeper);
+    this.#reset();
+  }
+
+  /**
+   * Tells the server that the session ends. Resolves with a link that is free for the next sign-in. When the end is not
+   * confirmed there is none: the lease ends the session, and its links must not be taken for those of another user.
+   */
+  async #signOut(scope: Scope): Promise<Link | undefined> {
+    const slot = this.#links.anySlot();
+    if (slot === undefined) return this.#links.keeper;
     try {
-      await this.#calls.logout(link, scope);
+      await this.#calls.logout(slot.link, scope);
+      return slot.link.isOpen ? slot.link : undefined;
     } catch (error) {
       if (error instanceof ScopeEnded) throw error;
-      // An answer about a session that is gone anyway: the identity is forgotten either way.
       this.#lastError = asIggyError(error);
+      return undefined;
     }
   }
 
   async #tearDown(): Promise<void> {
     this.#settings.onDown();
-    await this.#stopSweep();
-    const link = this.#link;
-    if (link !== undefined && this.#isReady()) {
+    await this.#bootstrap.stop();
+    if (this.#links.isReady) {
       const scope = new Scope(farewellMs);
       await this.#signOut(scope).finally(() => scope.dispose());
     }
-    if (link !== undefined && link === this.#link) this.#dropLink(link);
-    this.#roster = undefined;
-    this.#reset();
-    link?.close();
+    this.#leave(undefined);
+    this.#links.forgetRoster();
   }
 
   async #changeIdentity(scope: Scope, step: () => Promise<void>): Promise<void> {
@@ -537,28 +429,5 @@ export class Connector implements Router {
     } finally {
       this.#identityChanges--;
     }
-  }
-
-  /** A node that does not tell its roster now leaves the last one in place. */
-  async #tryRoster(link: Link, scope: Scope): Promise<Roster | undefined> {
-    try {
-      return await this.#readRoster(link, scope);
-    } catch (error) {
-      scope.throwIfEnded();
-      this.#lastError = asIggyError(error);
-      return undefined;
-    }
-  }
-
-  async #readRoster(link: Link, scope: Scope): Promise<Roster> {
-    const transport = await this.#transportOnce();
-    this.#roster = new Roster(await this.#calls.roster(link, scope), transport.protocol);
-    return this.#roster;
-  }
-
-  /** Loaded at the first dial, so that a transport nobody uses costs nothing. */
-  #transportOnce(): Promise<Transport> {
-    this.#transport ??= this.#settings.transport();
-    return this.#transport;
   }
 }

@@ -14,7 +14,18 @@ export interface ClientEvents {
   shutdown: NoDetails;
   "link-up": { readonly address: string; readonly replicaId?: number };
   "link-down": { readonly address: string; readonly replicaId?: number; readonly error?: IggyError };
-  reconnecting: { readonly attempt: number; readonly delay: number };
+  /** A dial follows after a pause, ms; of one replica, or else of any endpoint because no link is left. */
+  reconnecting: { readonly attempt: number; readonly delay: number; readonly replicaId?: number };
+  /** Another replica leads the metadata. */
+  "leader-changed": { readonly replicaId: number; readonly previous: number };
+  /** Another replica leads a partition, which is spelled as its caller did. */
+  "route-moved": {
+    readonly streamId: number | string;
+    readonly topicId: number | string;
+    readonly partitionId: number;
+    readonly replicaId: number;
+    readonly previous: number;
+  };
   /** The server lost the session; a new one follows. */
   sessionReset: NoDetails;
   heartbeat: { readonly durationMs: number };

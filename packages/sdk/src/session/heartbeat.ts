@@ -1,4 +1,5 @@
 import { Scope } from "../calls/scope.js";
+import type { Link } from "../link/index.js";
 import { monotonicMs, unref } from "../time/timers.js";
 
 /** Longest wait for the answer to a ping, ms. */
@@ -7,25 +8,34 @@ const pingTimeoutMs = 30_000;
 export interface HeartbeatSettings {
   /** 0 sends none; an idle session then expires on the server. */
   readonly intervalMs: number;
-  /** Pings every link; one that does not answer is closed there. */
-  readonly ping: (scope: Scope) => Promise<void>;
+  readonly links: () => readonly Link[];
+  /** Pings one link, which is closed when it does not answer. */
+  readonly ping: (link: Link, scope: Scope) => Promise<void>;
+  /** Every link that was pinged at one tick has answered. */
   readonly onBeat: (durationMs: number) => void;
+  /** Something to do at each tick, besides; its time ends with the next one. */
+  readonly onTick: (timeoutMs: number) => void;
 }
 
-/** Keeps the session's lease alive: one ping right after connecting, then one every interval. */
+/** Keeps the session's lease alive: one ping per link right after connecting, then one every interval, all at once. */
 export class Heartbeat {
   readonly #settings: HeartbeatSettings;
   #timer: ReturnType<typeof setInterval> | undefined;
-  #beating: Scope | undefined;
+  /** Pings without an answer. A slow one is waited for, not joined by more. */
+  readonly #pings = new Map<Link, Scope>();
 
   constructor(settings: HeartbeatSettings) {
     this.#settings = settings;
   }
 
   start({ beatNow }: { readonly beatNow: boolean }): void {
-    if (this.#settings.intervalMs === 0) return;
+    const { intervalMs, onTick } = this.#settings;
+    if (intervalMs === 0) return;
     if (this.#timer === undefined) {
-      this.#timer = setInterval(() => void this.#beat(), this.#settings.intervalMs);
+      this.#timer = setInterval(() => {
+        void this.#beat();
+        onTick(intervalMs);
+      }, intervalMs);
       unref(this.#timer);
     }
     if (beatNow) void this.#beat();
@@ -34,20 +44,25 @@ export class Heartbeat {
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#beating?.stop(undefined);
+    for (const scope of this.#pings.values()) scope.stop(undefined);
   }
 
   async #beat(): Promise<void> {
-    // A slow answer is waited for, not joined by more pings.
-    if (this.#beating !== undefined) return;
-    const scope = new Scope(pingTimeoutMs);
-    this.#beating = scope;
     const startedAt = monotonicMs();
+    const idle = this.#settings.links().filter((link) => !this.#pings.has(link));
+    const answered = await Promise.all(idle.map((link) => this.#ping(link)));
+    if (answered.length > 0 && answered.every(Boolean)) this.#settings.onBeat(monotonicMs() - startedAt);
+  }
+
+  /** False when nobody waits for the answer any more. */
+  async #ping(link: Link): Promise<boolean> {
+    const scope = new Scope(pingTimeoutMs);
+    this.#pings.set(link, scope);
     try {
-      await this.#settings.ping(scope);
-      if (scope.end === undefined) this.#settings.onBeat(monotonicMs() - startedAt);
+      await this.#settings.ping(link, scope);
+      return scope.end === undefined;
     } finally {
-      this.#beating = undefined;
+      this.#pings.delete(link);
       scope.dispose();
     }
   }

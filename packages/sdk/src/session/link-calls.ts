@@ -17,6 +17,7 @@ import {
 import { Scope } from "../calls/scope.js";
 import {
   DeserializeError,
+  DisconnectedError,
   errorOf,
   EvictionError,
   type IggyError,
@@ -80,7 +81,9 @@ export class LinkCalls {
       },
       this.#registerBuffer(credentials),
     );
+    const { fence } = session;
     const attempt = await this.#untilAccepted(link, frame, scope);
+    if (session.fence !== fence) return superseded;
     switch (attempt.kind) {
       case "success":
         return this.#establish(attempt.payload, 0n);
@@ -112,7 +115,10 @@ export class LinkCalls {
         },
         bindSecret: session.bindSecret,
       });
+      const { fence } = session;
       const attempt = await link.exchange(this.#read(bindSession, buffer), scope);
+      // What was said about an earlier session says nothing about this one.
+      if (session.fence !== fence) return superseded;
       switch (attempt.kind) {
         case "success":
           return this.#establish(attempt.payload, session.epoch);
@@ -225,6 +231,11 @@ export class LinkCalls {
     return { kind: "ok" };
   }
 }
+
+const superseded: StepOutcome = {
+  kind: "failed",
+  error: new DisconnectedError("the session was replaced while a link got it"),
+};
 
 const noContext = { partitionIncarnation: 0n, ownerGeneration: 0n, minimumMetadataOp: 0n } as const;
 

@@ -63,6 +63,8 @@ function connectionOf(socket: Socket, endpoint: Endpoint, handlers: ConnectionHa
     else handlers.onClose(errorOf(ErrorCode.Disconnected, lostText(endpoint, failure), { cause: failure }));
   });
   return {
+    // An IPv4 peer of a dual-stack socket is known by its IPv4 address.
+    remoteHost: socket.remoteAddress?.replace(/^::ffff:/i, ""),
     send(bytes) {
       if (socket.destroyed || closing) return true;
       // Requests of one turn of the event loop leave in one system call: 8 of 39 µs of a small call, both sides together.

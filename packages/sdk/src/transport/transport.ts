@@ -18,6 +18,8 @@ export interface ConnectionHandlers {
 
 /** An open byte stream to one server. */
 export interface Connection {
+  /** IP address of the peer, where the platform tells it. */
+  readonly remoteHost?: string | undefined;
   /** Queues bytes, without copying. False when the send buffer is full: wait for `onDrain`. */
   send(bytes: Uint8Array): boolean;
   /** Ends the stream. `onClose` follows without an error; calling it again does nothing. */
