@@ -9,6 +9,7 @@ import { FrameGate } from "./dispatch/frame-gate.js";
 import { PartitionCommands } from "./dispatch/partition-commands.js";
 import { Encryption } from "./encryption/index.js";
 import { Housekeeping } from "./housekeeping.js";
+import { HttpService } from "./http/http-service.js";
 import { inTurn } from "./in-turn.js";
 import type { Logger, Logging } from "./logging/index.js";
 import { ReceiveMemory } from "./memory/receive-memory.js";
@@ -21,7 +22,8 @@ import { Listeners, type BoundPorts, withBoundPorts } from "./net/listeners.js";
 import { openTcpListener } from "./net/open-tcp-listener.js";
 import { Reception } from "./net/reception.js";
 import { socketSlots } from "./net/socket-slots.js";
-import { factsOf } from "./node/connection-facts.js";
+import { openWebSocketListener } from "./net/websocket/index.js";
+import { type ConnectionFacts, factsOf } from "./node/connection-facts.js";
 import { NodeService } from "./node/node-service.js";
 import { openPartitionPlane, type PartitionPlane } from "./partitions/index.js";
 import { metadataConfig, partitionLimits } from "./plane-settings.js";
@@ -66,6 +68,8 @@ export interface ServerParts {
   readonly connections: ConnectionTable;
   readonly gate: FrameGate;
   readonly housekeeping: Housekeeping;
+  /** Undefined where HTTP is switched off. */
+  readonly http: HttpService | undefined;
   readonly listeners: Listeners;
   readonly log: Logger;
 }
@@ -110,7 +114,7 @@ async function build(
   const connections = new ConnectionTable();
   const leases = new SessionLeases();
   // Metadata and partitions report to the background work, which in turn needs both.
-  const late: { housekeeping?: Housekeeping } = {};
+  const late: { housekeeping?: Housekeeping; http?: HttpService } = {};
   let ports: BoundPorts = { tcp: 0, websocket: 0, quic: 0, http: 0 };
 
   const encryption = await Encryption.open(config.encryption, {
@@ -181,6 +185,7 @@ async function build(
     isBehind: () => shards.isBehind,
     onEffects: (effects) => {
       unbindEnded(effects, connections, leases);
+      late.http?.follow(effects);
       for (const topic of touchedTopics(effects)) partitions.reconcile(topic);
     },
     onFatal,
@@ -196,9 +201,13 @@ async function build(
   if (metadata.appliedOp === 0) await createRoot(metadata, settings);
   await encryption.check();
 
+  const allConnections = async (): Promise<readonly ConnectionFacts[]> => [
+    ...Array.from(connections.all(), factsOf),
+    ...(await shards.connections()),
+  ];
   const node = new NodeService({
     machine: metadata.machine,
-    connections: async () => [...Array.from(connections.all(), factsOf), ...(await shards.connections())],
+    connections: allConnections,
     partitionStats: neighbours,
     probe: new SystemProbe({ dataDirectory, nowMicros: () => clock.nowMicros() }),
     snapshots: new SnapshotCollector(snapshotSources(settings), logging.part("snapshot")),
@@ -224,10 +233,11 @@ async function build(
     serverVersion: SERVER_VERSION,
     log: logging.part("sessions"),
   });
+  const partitionCommands = new PartitionCommands(metadata.view, shards.requests);
   const commands = new CommandTable({
     sessions,
     metadata: localMetadata,
-    partitions: new PartitionCommands(metadata.view, shards.requests),
+    partitions: partitionCommands,
     node,
     log,
   });
@@ -238,6 +248,26 @@ async function build(
     isSessionLive: (client, session) => metadata.view.isSessionLive(client, session),
     log: logging.part("tcp"),
   });
+  const http = config.http.enabled
+    ? new HttpService({
+        config,
+        machine: metadata.machine,
+        directory: metadata.view,
+        choice: partitionCommands.choice,
+        metadata,
+        desk: localMetadata.desk,
+        commands,
+        partitionStats: neighbours,
+        connections: allConnections,
+        leases,
+        clock,
+        view: () => metadata.viewNumber,
+        serverVersion: SERVER_VERSION,
+        log: logging.part("http"),
+      })
+    : undefined;
+  if (http !== undefined) late.http = http;
+  started.push(() => http?.close());
   const housekeeping = new Housekeeping({
     metadata,
     partitions,
@@ -248,6 +278,7 @@ async function build(
       for (const { client, silentMillis } of await shards.heardSessions()) {
         leases.touch(client, clock.monotonicMillis() - silentMillis);
       }
+      http?.hearBusy();
     },
     clock,
     progressOf: (handovers) => shards.progressOf(handovers),
@@ -286,12 +317,15 @@ async function build(
         ring: backend.ring && { parts: backend.ring, memory: receiveMemory(backend.ring, partitions) },
         log: logging.part("tcp"),
       }),
+    websocket: () => openWebSocketListener({ config, reception, slots }),
+    http: () => (http === undefined ? Promise.resolve(undefined) : http.listen(slots)),
   });
   started.push(() => listeners.close());
   ({ ports } = listeners);
   await writeCurrentConfig(dataDirectory, withBoundPorts(config, ports));
   housekeeping.start();
-  return { config, directory, metadata, partitions, shards, connections, gate, housekeeping, listeners, log };
+  http?.ready();
+  return { config, directory, metadata, partitions, shards, connections, gate, housekeeping, http, listeners, log };
 }
 
 /** Recent batches leave memory before a connection has to wait for some. */

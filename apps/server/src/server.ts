@@ -75,16 +75,18 @@ export class Server {
   }
 
   private async stopOnce(): Promise<void> {
-    const { config, connections, directory, gate, housekeeping, listeners, log, metadata, partitions, shards } =
+    const { config, connections, directory, gate, housekeeping, http, listeners, log, metadata, partitions, shards } =
       this.parts;
     const joinMillis = config.sharding.shutdownJoinTimeoutMillis;
     log.info({}, "stopping");
     housekeeping.stop();
     listeners.stopAccepting();
     gate.drain();
+    http?.drain();
     partitions.drain();
     shards.drain();
     await this.finishRequests(config.sharding.shutdownDrainTimeoutMillis);
+    http?.close();
     for (const connection of connections.all()) connection.end();
     shards.endConnections();
     await inTurn([
@@ -105,8 +107,9 @@ export class Server {
   /** Waits until no request is under way, but no longer than the drain may take. */
   private async finishRequests(limitMillis: number): Promise<void> {
     const deadline = performance.now() + limitMillis;
-    const { connections, shards } = this.parts;
-    const isBusy = (): boolean => [...connections.all()].some(({ requestsInFlight }) => requestsInFlight > 0);
+    const { connections, http, shards } = this.parts;
+    const isBusy = (): boolean =>
+      (http?.requestsInFlight ?? 0) > 0 || [...connections.all()].some(({ requestsInFlight }) => requestsInFlight > 0);
     const isBusyElsewhere = async (): Promise<boolean> => (await shards.requestsInFlight()) > 0;
     while ((isBusy() || (await isBusyElsewhere())) && performance.now() < deadline) await sleep(5);
   }

@@ -34,18 +34,6 @@ const UNAVAILABLE: readonly Unavailable[] = [
     says: "this version does not listen on QUIC",
   },
   {
-    key: "websocket.enabled",
-    isOn: ({ websocket }) => websocket.enabled,
-    answer: "warn",
-    says: "this version does not listen on WebSocket",
-  },
-  {
-    key: "http.enabled",
-    isOn: ({ http }) => http.enabled,
-    answer: "warn",
-    says: "this version does not serve HTTP",
-  },
-  {
     key: "http.web_ui",
     isOn: ({ http }) => http.webUi,
     answer: "warn",
@@ -76,11 +64,9 @@ export function unavailableProblems(config: ServerConfig, setKeys: SetKeys): Con
 }
 
 export function unavailableNotices(config: ServerConfig, setKeys: SetKeys): Notice[] {
-  const listeners = [
-    { name: "WebSocket", key: "websocket.enabled", isOn: config.websocket.enabled },
-    { name: "QUIC", key: "quic.enabled", isOn: config.quic.enabled },
-    { name: "HTTP", key: "http.enabled", isOn: config.http.enabled },
-  ].filter(({ key, isOn }) => isOn && !setKeys.has(key));
+  const listeners = [{ name: "QUIC", key: "quic.enabled", isOn: config.quic.enabled }].filter(
+    ({ key, isOn }) => isOn && !setKeys.has(key),
+  );
   const names = listeners.map(({ name }) => name).join(", ");
   const passedOver: Notice[] =
     listeners.length === 0

@@ -10,7 +10,8 @@ import type { OperationRequest } from "./operation-request.js";
 /** Metadata as the connections of the shard have it that orders its operations. */
 export class LocalMetadata implements MetadataCommands, SessionAuthority {
   private readonly plane: MetadataPlane;
-  private readonly desk: LoginDesk;
+  /** Verifies logins of this node. */
+  readonly desk: LoginDesk;
 
   constructor(plane: MetadataPlane) {
     this.plane = plane;

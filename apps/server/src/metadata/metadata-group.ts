@@ -55,6 +55,11 @@ export class MetadataGroup<Applied> {
     this.appliedChecksum = headChecksum;
   }
 
+  /** Which node leads, as the number of its view. */
+  get viewNumber(): number {
+    return this.deps.replica.view;
+  }
+
   /** Whether `propose` takes one more operation now. */
   get hasRoom(): boolean {
     return !this.failed && !this.closing && this.queue.length < this.deps.requestQueueDepth;

@@ -110,6 +110,11 @@ export class MetadataPlane implements Registry {
     return this.machine.appliedOp;
   }
 
+  /** View of the metadata group. */
+  get viewNumber(): number {
+    return this.group.viewNumber;
+  }
+
   /** Creates the root user: the first operation of a history. */
   async createRoot(username: string, password: string): Promise<void> {
     const operation = bootstrap(username, await this.deps.secrets.hashPassword(password));

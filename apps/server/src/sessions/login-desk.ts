@@ -52,10 +52,20 @@ export class LoginDesk {
   }
 
   async signIn(client: bigint, requestChecksum: bigint, body: Uint8Array): Promise<SignIn> {
-    if (this.underWay >= LOGINS_MAX) return { kind: "code", code: ErrorCode.TransientNotAccepted };
+    const outcome = await this.withinLimit(() => this.verifyAndRegister(client, requestChecksum, body));
+    return outcome ?? { kind: "code", code: ErrorCode.TransientNotAccepted };
+  }
+
+  /** Verifies a password and registers nothing; undefined when too many logins are under way. */
+  authenticatePassword(username: string, password: string): Promise<Authentication | undefined> {
+    return this.withinLimit(() => this.registry.authenticatePassword(username, password));
+  }
+
+  private async withinLimit<T>(verify: () => Promise<T>): Promise<T | undefined> {
+    if (this.underWay >= LOGINS_MAX) return undefined;
     this.underWay++;
     try {
-      return await this.verifyAndRegister(client, requestChecksum, body);
+      return await verify();
     } finally {
       this.underWay--;
     }

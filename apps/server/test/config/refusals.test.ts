@@ -174,6 +174,8 @@ describe("values out of their range", () => {
     ['http.max_request_size = "257 MiB"', "must be at most 256 MiB"],
     ['http.cors.allowed_origins = ["https://a.example", "*"]', "may hold `*` as the first entry only"],
     ["http.cors.allow_credentials = true", "needs explicit"],
+    ['http.cors.allowed_methods = ["GET", "FETCH"]', "may hold methods of HTTP in capital letters only"],
+    ['http.jwt = { use_base64_secret = true, encoding_secret = "not base64" }', "must be standard base64"],
     ['http.metrics.endpoint = "metrics"', "must start with `/`"],
     ["quic.initial_mtu = 1199", "must be at least"],
     ['quic.receive_window = "1 MiB"', "must be at most `quic.receive_window`"],
@@ -356,20 +358,23 @@ describe("features this version lacks", () => {
     expect(problemsOf({ toml }).join("\n")).toContain(problem);
   });
 
+  it.each([
+    ['issuer = "", audience = "a", jwks_url = "https://a.example", username = "al"', "need an `issuer`"],
+    ['issuer = "i", audience = "a", jwks_url = "", username = "al"', "need an http or https `jwks_url`"],
+    ['issuer = "i", audience = "a", jwks_url = "https://a.example"', "need a `username`"],
+  ])("a trusted issuer with %s is refused", (issuer, rule) => {
+    expect(problemsOf({ toml: `http.jwt.trusted_issuers = [{ ${issuer} }]` }).join("\n")).toContain(rule);
+  });
+
   it("listeners that only the defaults switch on are passed over in one line", () => {
     const notices = read().notices.filter((notice) => notice.message.includes("not started"));
-    expect(notices).toEqual([
-      { level: "info", message: "not started, because this version lacks them: WebSocket, QUIC, HTTP" },
-    ]);
+    expect(notices).toEqual([{ level: "info", message: "not started, because this version lacks them: QUIC" }]);
   });
 
   it("listeners that the operator switches on are warned about, those he switches off are not", () => {
-    const { notices } = read({ toml: "http.enabled = true\nquic.enabled = false" });
-    expect(notices).toContainEqual({ level: "warn", message: "http.enabled: this version does not serve HTTP" });
-    expect(notices).toContainEqual({
-      level: "info",
-      message: "not started, because this version lacks them: WebSocket",
-    });
+    const { notices } = read({ toml: "quic.enabled = true\nwebsocket.enabled = false" });
+    expect(notices).toContainEqual({ level: "warn", message: "quic.enabled: this version does not listen on QUIC" });
+    expect(notices.some(({ message }) => message.includes("WebSocket"))).toBe(false);
   });
 });
 

@@ -69,15 +69,17 @@ describe("precedence", () => {
       issuer = "second"
       audience = "a"
       jwks_url = "https://second.example"
+      username = "bob"
     `;
     expect(read({ toml: file }).config.http.jwt.trustedIssuers).toHaveLength(2);
     const environment = {
       IGGY_HTTP_JWT_TRUSTED_ISSUERS_0_ISSUER: "third",
       IGGY_HTTP_JWT_TRUSTED_ISSUERS_0_AUDIENCE: "b",
       IGGY_HTTP_JWT_TRUSTED_ISSUERS_0_JWKS_URL: "https://third.example",
+      IGGY_HTTP_JWT_TRUSTED_ISSUERS_0_USERNAME: "carol",
     };
     expect(read({ toml: file, environment }).config.http.jwt.trustedIssuers).toEqual([
-      { issuer: "third", audience: "b", jwksUrl: "https://third.example", username: undefined },
+      { issuer: "third", audience: "b", jwksUrl: "https://third.example", username: "carol" },
     ]);
   });
 

@@ -48,6 +48,7 @@ export interface GroupMembership {
 }
 
 export interface MetadataTotals {
+  readonly usersCount: number;
   readonly streamsCount: number;
   readonly topicsCount: number;
   readonly partitionsCount: number;
@@ -226,8 +227,9 @@ export class MetadataMachine {
   }
 
   totals(stats: PartitionStats): MetadataTotals {
-    const { streams, topicsCount, partitionsCount, groupsCount } = this.state;
+    const { streams, topicsCount, partitionsCount, groupsCount, users } = this.state;
     return {
+      usersCount: users.size,
       streamsCount: streams.size,
       topicsCount,
       partitionsCount,

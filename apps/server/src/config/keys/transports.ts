@@ -39,63 +39,62 @@ export const quic = dormant(
   }),
 );
 
-export const websocket = dormant(
-  section({
-    enabled: bool(true, "Listen for clients on WebSocket."),
-    address: address("127.0.0.1:8092", "IP and port to bind."),
-    read_buffer_size: optionalSize({ min: "1", words: true }, "Read buffer; 128 KiB when unset."),
-    write_buffer_size: optionalSize({ min: "1", words: true }, "Write buffer; 128 KiB when unset."),
-    max_write_buffer_size: optionalSize({ words: true }, "Limit of the write buffer; none when unset."),
-    max_message_size: optionalSize({ min: "1", words: true }, "Largest message; 64 MiB when unset."),
-    max_frame_size: optionalSize({ min: "1", words: true }, "Largest frame; `max_message_size` when unset."),
-    accept_unmasked_frames: bool(false, "Accept frames without a mask."),
-    tls: streamTls,
-  }),
-);
+export const websocket = section({
+  enabled: bool(true, "Listen for clients on WebSocket."),
+  address: address("127.0.0.1:8092", "IP and port to bind; port 0 lets the system choose."),
+  read_buffer_size: dormant(optionalSize({ min: "1", words: true }, "Read buffer; 128 KiB when unset.")),
+  write_buffer_size: dormant(optionalSize({ min: "1", words: true }, "Write buffer; 128 KiB when unset.")),
+  max_write_buffer_size: optionalSize(
+    { words: true },
+    "Reply bytes that may wait for a slow client; above it the connection is closed. 256 MiB when unset.",
+  ),
+  max_message_size: optionalSize({ min: "1", words: true }, "Largest message; 64 MiB when unset."),
+  max_frame_size: optionalSize({ min: "1", words: true }, "Largest frame; `max_message_size` when unset."),
+  accept_unmasked_frames: bool(false, "Accept frames without a mask."),
+  tls: streamTls,
+});
 
-export const http = dormant(
-  section({
-    enabled: bool(true, "Serve the HTTP API."),
-    address: address("127.0.0.1:3000", "IP and port to bind."),
-    max_request_size: size("2 MB", { max: "256 MiB" }, "Largest request body."),
-    web_ui: bool(false, "Serve the dashboard at `/ui`."),
-    cors: section({
-      enabled: bool(true, "Answer cross-origin requests."),
-      allowed_methods: texts(["GET", "POST", "PUT", "DELETE"], "Methods."),
-      allowed_origins: texts(["*"], "Origins."),
-      allowed_headers: texts(["content-type", "authorization"], "Request headers."),
-      exposed_headers: texts(["iggy-view"], "Response headers a page may read."),
-      allow_credentials: bool(false, "Admit credentials; needs lists without `*`."),
-      allow_private_network: bool(false, "Admit requests from public to private networks."),
-    }),
-    jwt: section({
-      algorithm: text("HS256", "HS256, HS384 or HS512."),
-      issuer: text("iggy.apache.org", "Issuer of our tokens."),
-      audience: text("iggy.apache.org", "Audience of our tokens."),
-      valid_issuers: texts(["iggy.apache.org"], "Issuers we accept."),
-      valid_audiences: texts(["iggy.apache.org"], "Audiences we accept."),
-      access_token_expiry: key(expiryKind, "1 h", "Life of an access token."),
-      clock_skew: duration("5 s", {}, "Tolerated clock difference."),
-      not_before: duration("0 s", {}, "Delay until a token is valid."),
-      encoding_secret: secretText(OPTIONAL_SECRET),
-      decoding_secret: secretText(OPTIONAL_SECRET),
-      use_base64_secret: bool(false, "The secrets are base64."),
-      trusted_issuers: tables(256, "Foreign issuers whose tokens act as one of our users.", {
-        issuer: required(textKind(), "Issuer."),
-        audience: required(textKind(), "Audience."),
-        jwks_url: required(textKind(), "Where the issuer's keys are."),
-        username: optional(textKind(), "User the tokens act as; never root."),
-      }),
-    }),
-    metrics: section({
-      enabled: bool(true, "Serve metrics."),
-      endpoint: text("/metrics", "Path of the metrics; requires authentication."),
-      partitions_max: int(1000, {}, "Above this many partitions the per-partition series are left out."),
-    }),
-    tls: section({
-      enabled: bool(false, "Speak TLS on this listener."),
-      cert_file: text(CERT_FILE, "Certificate chain, PEM."),
-      key_file: text(KEY_FILE, "Private key, PEM."),
+export const http = section({
+  enabled: bool(true, "Serve the HTTP API."),
+  address: address("127.0.0.1:3000", "IP and port to bind."),
+  max_request_size: size("2 MB", { max: "256 MiB" }, "Largest request body."),
+  web_ui: dormant(bool(false, "Serve the dashboard at `/ui`.")),
+  cors: section({
+    enabled: bool(true, "Answer cross-origin requests."),
+    allowed_methods: texts(["GET", "POST", "PUT", "DELETE"], "Methods."),
+    allowed_origins: texts(["*"], "Origins."),
+    allowed_headers: texts(["content-type", "authorization"], "Request headers."),
+    exposed_headers: texts(["iggy-view"], "Response headers a page may read."),
+    allow_credentials: bool(false, "Admit credentials; needs lists without `*`."),
+    allow_private_network: bool(false, "Admit requests from public to private networks."),
+  }),
+  jwt: section({
+    algorithm: text("HS256", "HS256, HS384 or HS512."),
+    issuer: text("iggy.apache.org", "Issuer of our tokens."),
+    audience: text("iggy.apache.org", "Audience of our tokens."),
+    valid_issuers: texts(["iggy.apache.org"], "Issuers we accept."),
+    valid_audiences: texts(["iggy.apache.org"], "Audiences we accept."),
+    access_token_expiry: key(expiryKind, "1 h", "Life of an access token."),
+    clock_skew: duration("5 s", {}, "Tolerated clock difference."),
+    not_before: duration("0 s", {}, "Delay until a token is valid."),
+    encoding_secret: secretText(OPTIONAL_SECRET),
+    decoding_secret: secretText(OPTIONAL_SECRET),
+    use_base64_secret: bool(false, "The secrets are base64."),
+    trusted_issuers: tables(256, "Foreign issuers whose tokens act as one of our users.", {
+      issuer: required(textKind(), "Issuer."),
+      audience: required(textKind(), "Audience."),
+      jwks_url: required(textKind(), "Where the issuer's keys are."),
+      username: optional(textKind(), "User the tokens act as; never root."),
     }),
   }),
-);
+  metrics: section({
+    enabled: bool(true, "Serve metrics."),
+    endpoint: text("/metrics", "Path of the metrics; requires authentication."),
+    partitions_max: int(1000, {}, "Above this many partitions the per-partition series are left out."),
+  }),
+  tls: section({
+    enabled: bool(false, "Speak TLS on this listener."),
+    cert_file: text(CERT_FILE, "Certificate chain, PEM."),
+    key_file: text(KEY_FILE, "Private key, PEM."),
+  }),
+});

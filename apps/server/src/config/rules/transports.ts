@@ -54,6 +54,14 @@ function tlsFileRules(
   ]);
 }
 
+const IS_NO_BASE64 = "must be standard base64 with padding: `use_base64_secret` is on";
+const HTTP_METHODS: ReadonlySet<string> = new Set("GET HEAD POST PUT DELETE PATCH OPTIONS TRACE CONNECT".split(" "));
+
+const isBase64 = (text: string): boolean => Buffer.from(text, "base64").toString("base64") === text;
+
+const isWebAddress = (text: string): boolean =>
+  URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
+
 const websocketMessageMax = ({ websocket }: ServerConfig): number => websocket.maxMessageSizeBytes ?? 64 * MIB;
 
 /** Rules of the listeners. */
@@ -84,6 +92,36 @@ export const transportRules: readonly Rule[] = [
     "http.jwt.access_token_expiry",
     ({ http }) => http.enabled && http.jwt.accessTokenExpiry === "server_default",
     "must be a duration or `never_expire`: this is the server's default",
+  ),
+  rule(
+    "http.jwt.encoding_secret",
+    ({ http }) => http.jwt.useBase64Secret && !isBase64(http.jwt.encodingSecret.reveal()),
+    IS_NO_BASE64,
+  ),
+  rule(
+    "http.jwt.decoding_secret",
+    ({ http }) => http.jwt.useBase64Secret && !isBase64(http.jwt.decodingSecret.reveal()),
+    IS_NO_BASE64,
+  ),
+  rule(
+    "http.jwt.trusted_issuers",
+    ({ http }) => http.jwt.trustedIssuers.some(({ issuer, audience }) => issuer === "" || audience === ""),
+    "need an `issuer` and an `audience` each",
+  ),
+  rule(
+    "http.jwt.trusted_issuers",
+    ({ http }) => !http.jwt.trustedIssuers.every(({ jwksUrl }) => isWebAddress(jwksUrl)),
+    "need an http or https `jwks_url` each",
+  ),
+  rule(
+    "http.jwt.trusted_issuers",
+    ({ http }) => http.jwt.trustedIssuers.some(({ username = "" }) => username === ""),
+    "need a `username` each: the user, not root, that their tokens act as",
+  ),
+  rule(
+    "http.cors.allowed_methods",
+    ({ http: { cors } }) => cors.allowedMethods.some((method) => method !== "" && !HTTP_METHODS.has(method)),
+    "may hold methods of HTTP in capital letters only",
   ),
   rule(
     "http.cors.allowed_origins",

@@ -12,8 +12,9 @@ import type { CommandTable } from "../../dispatch/command-table.js";
 import { type Clock, NO_SESSION } from "../../request.js";
 import type { Caller } from "./caller.js";
 import type { HttpSession } from "./http-session.js";
-import { type HttpSessions, randomU128 } from "./http-sessions.js";
+import type { HttpSessions } from "./http-sessions.js";
 import { type Fences, LocalRequest } from "./local-request.js";
+import { randomU128 } from "./random-u128.js";
 import { SessionEvicted } from "./session-evicted.js";
 
 /** How long a metadata write may take, with its repetitions inside the server. */

@@ -3,6 +3,7 @@ import type { LocalRequest } from "./local-request.js";
 /** Session of one credential in the replicated client table. */
 export class HttpSession {
   readonly credentialKey: string;
+  readonly userId: number;
   readonly client: bigint;
   readonly session: number;
   private readonly underWay = new Set<LocalRequest>();
@@ -10,8 +11,9 @@ export class HttpSession {
   private turns: Promise<unknown> = Promise.resolve();
   private waiting = 0;
 
-  constructor(credentialKey: string, client: bigint, session: number) {
+  constructor(credentialKey: string, userId: number, client: bigint, session: number) {
     this.credentialKey = credentialKey;
+    this.userId = userId;
     this.client = client;
     this.session = session;
   }

@@ -6,6 +6,7 @@ import type { SessionLeases } from "../../sessions/lease.js";
 import type { Registry } from "../../sessions/login-desk.js";
 import type { Caller } from "./caller.js";
 import { HttpSession } from "./http-session.js";
+import { randomU128 } from "./random-u128.js";
 import { SessionOwnedByOther } from "./session-owned.js";
 
 /** Of the table of clients, HTTP takes at most the half: every token could open a session. */
@@ -118,7 +119,7 @@ export class HttpSessions {
     const { code, session } = await this.deps.registry.register(client, randomU128(), account, bindSecret);
     if (code === ErrorCode.InvalidClientId) throw new SessionOwnedByOther();
     if (code !== 0) throw new IggyError(code);
-    const opened = new HttpSession(credentialKey, client, session);
+    const opened = new HttpSession(credentialKey, account.userId, client, session);
     this.byClient.set(client, opened);
     this.touch(opened);
     return opened;
@@ -155,13 +156,5 @@ export class HttpSessions {
     } finally {
       this.isEnding = false;
     }
-  }
-}
-
-export function randomU128(): bigint {
-  for (;;) {
-    const bytes = randomBytes(16);
-    const value = (bytes.readBigUInt64LE(8) << 64n) | bytes.readBigUInt64LE(0);
-    if (value !== 0n) return value;
   }
 }

@@ -13,7 +13,9 @@ export type Access =
       /** Nobody needs it about themselves. */ readonly orSelf: boolean;
     };
 
-export const anybody: Access = { kind: "public" };
-export const anyCredential: Access = { kind: "credential" };
-export const needs = (right: Right): Access => ({ kind: "right", right, orSelf: false });
-export const needsOrSelf = (right: Right): Access => ({ kind: "right", right, orSelf: true });
+/** The same of a route that takes a credential. */
+export type CallerAccess = Exclude<Access, { readonly kind: "public" }>;
+
+export const anyCredential: CallerAccess = { kind: "credential" };
+export const needs = (right: Right): CallerAccess => ({ kind: "right", right, orSelf: false });
+export const needsOrSelf = (right: Right): CallerAccess => ({ kind: "right", right, orSelf: true });

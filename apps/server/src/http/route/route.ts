@@ -1,6 +1,6 @@
 import type { Caller } from "../commands/index.js";
 import type { JsonObject, JsonValue, Shape } from "../json/index.js";
-import type { Access } from "./access.js";
+import type { Access, CallerAccess } from "./access.js";
 import type { Answer, Outcome } from "./outcome.js";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
@@ -67,7 +67,7 @@ export interface Route extends Omit<Declaration<unknown, unknown, unknown>, "par
 /** A route that takes a credential. */
 export function route<P = undefined, Q = undefined, B = undefined>(
   declaration: Declaration<P, Q, B> & {
-    readonly access: Exclude<Access, { kind: "public" }>;
+    readonly access: CallerAccess;
     serve(request: RouteRequest<P, Q, B>): Promise<Outcome>;
   },
 ): Route {

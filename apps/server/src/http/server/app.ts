@@ -33,7 +33,9 @@ export interface AppDeps {
   readonly authenticator: Authenticator;
   readonly serverFactory: FastifyServerFactory;
   /** Learns of each request as it comes, preflights included. */
-  readonly counted: () => void;
+  readonly begun: () => void;
+  /** Its answer is sent, or its connection gone. */
+  readonly ended: () => void;
   /** The caller's session lives on. */
   readonly heard: (caller: Caller) => void;
   /** View of the metadata group. */
@@ -64,7 +66,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.decorateRequest("caller", null);
   readJson(app);
   app.addHook("onRequest", (request, reply, done) => {
-    deps.counted();
+    deps.begun();
+    reply.raw.once("close", deps.ended);
     if (deps.isDraining()) {
       if (request.raw.httpVersionMajor === 1) reply.header("connection", "close");
       done(new IggyError(ErrorCode.TransientNotAccepted, "the server is stopping"));

@@ -1,0 +1,2 @@
+export { docsRoutes } from "./docs-routes.js";
+export { openApi } from "./open-api.js";

@@ -1,0 +1,2 @@
+export { metricsRoutes } from "./metrics-routes.js";
+export { NodeMetrics } from "./node-metrics.js";
