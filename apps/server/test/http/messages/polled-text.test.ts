@@ -30,7 +30,7 @@ const textOf = (reply: PollReply, integers: IntegerForm = "number"): string =>
   [...polledMessagesText(reply, integers)].join("");
 
 const context = { incarnation: 3n, ownerGeneration: 0n, metadataOp: 2n ** 64n - 1n };
-const replyOf = (payloads: readonly Uint8Array[], userHeaders = new Uint8Array(0)): PollReply => ({
+const replyOf = (payloads: readonly Uint8Array[], userHeaders: Uint8Array = new Uint8Array(0)): PollReply => ({
   partitionId: 1,
   currentOffset: 2n ** 64n - 1n,
   messagesCount: payloads.length,
@@ -74,7 +74,7 @@ describe("polled messages", () => {
         fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 10 }),
         block,
         (payloads, headers) => {
-          const read = polledMessagesShape.read(parseJson(textOf(replyOf(payloads, headers))));
+          const read = polledMessagesShape.read(parseJson(textOf(replyOf(payloads, Uint8Array.from(headers)))));
           expect(read.count).toBe(payloads.length);
           expect(read.messages.map(({ payload }) => [...payload])).toEqual(payloads.map((payload) => [...payload]));
           expect(read.messages.map(({ header }) => header.payload_length)).toEqual(
