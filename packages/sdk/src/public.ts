@@ -84,8 +84,19 @@ export {
   schemaPayload,
   type StandardSchema,
 } from "./payload/index.js";
+export type { SendFailure } from "./producer/background/failure-reports.js";
+export type { IdempotentOptions, ProducerIdentity, SavedIdentity } from "./producer/idempotent/idempotent-options.js";
+export type { MessageTracing } from "./producer/message-tracing.js";
+export type { ProducerMessage } from "./producer/prepared-send.js";
 export type { Producer, ProducerSendOptions, SendTo } from "./producer/producer.js";
-export type { ProducerOptions } from "./producer/producer-options.js";
+export type {
+  BackgroundProducerOptions,
+  DirectProducerOptions,
+  ProducerOptions,
+  ShardedSend,
+  Sharding,
+  TypedProducerOptions,
+} from "./producer/producer-options.js";
 export type { Credentials, CredentialsSource, PasswordCredentials, TokenCredentials } from "./session/credentials.js";
 export type { ClientEventName, ClientEvents } from "./session/events.js";
 export type { BytesLike, U64Like } from "./values/check.js";

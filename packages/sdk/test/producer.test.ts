@@ -2,8 +2,6 @@ import { createStream, createTopic, decodeRequest, getTopic, sendMessages } from
 import { afterEach, expect, test } from "vitest";
 import type { ClientCore } from "../src/client/client.js";
 import {
-  Client,
-  FeatureUnavailableError,
   NotFoundError,
   OperationUncertainError,
   Partitioning,
@@ -216,9 +214,4 @@ test("closing the client flushes its producers", async () => {
   await client.close();
   await expect(send).resolves.toMatchObject({ confirmations: [{}] });
   expect(node.partitions[0]?.next).toBe(5);
-});
-
-test("a background producer is refused clearly", () => {
-  const client = new Client();
-  expect(() => client.producer({ streamId: "s", topicId: "t", mode: "background" })).toThrow(FeatureUnavailableError);
 });

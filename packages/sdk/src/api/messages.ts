@@ -1,4 +1,10 @@
-import { ErrorCode, NO_ASSIGNED_PARTITION, type PartitionContext, RESYNC_REQUIRED_PARTITION } from "@iggy/protocol";
+import {
+  ErrorCode,
+  type MessageInput,
+  NO_ASSIGNED_PARTITION,
+  type PartitionContext,
+  RESYNC_REQUIRED_PARTITION,
+} from "@iggy/protocol";
 import { FeatureUnavailableError, IggyError, ValidationError } from "../errors/index.js";
 import { integer, type U64Like, u32, u64 } from "../values/check.js";
 import { toConsumer } from "../values/consumer.js";
@@ -11,7 +17,7 @@ import type { CallOptions } from "./caller.js";
 import { aboutPartition, type ConsumerTarget, partitionOf } from "./consumer-target.js";
 import type { FetchCalls, FetchResult } from "./fetches.js";
 import type { GroupTarget } from "./groups.js";
-import { type CreateMessage, type MessageDefaults, toMessageInputs } from "./outgoing-messages.js";
+import { type CreateMessage, type MessageDefaults, sealedInputs, toMessageInputs } from "./outgoing-messages.js";
 import type { PollCalls } from "./polls.js";
 import type { SendCalls, SendResult } from "./sends.js";
 import { topicTarget, type TopicTarget } from "./topics.js";
@@ -86,7 +92,7 @@ export class MessageApi {
     return this.#sends.send(
       {
         topic: topicTarget(streamId, topicId),
-        messages: toMessageInputs(call.messages, this.#defaults),
+        messages: await this.#inputs(call.messages),
         partitioning: toPartitioning(call.partition ?? Partitioning.Balanced),
         about: { streamId, topicId },
       },
@@ -100,7 +106,7 @@ export class MessageApi {
     return this.#sends.send(
       {
         topic: topicTarget(streamId, topicId),
-        messages: toMessageInputs(call.messages, this.#defaults),
+        messages: await this.#inputs(call.messages),
         partitioning: Partitioning.PartitionId(call.partitionId),
         producer: {
           id: u64("producer.id", producer.id),
@@ -154,6 +160,13 @@ export class MessageApi {
   /** Gone from the protocol: the durability of a topic says when a send is on stable storage. */
   flushUnsavedBuffers(): Promise<never> {
     return Promise.reject(new FeatureUnavailableError("message.flushUnsavedBuffers is gone from the protocol"));
+  }
+
+  /** Messages as they are sent: checked, encoded, encrypted when the client has an encryptor. */
+  async #inputs(messages: readonly CreateMessage[]): Promise<readonly MessageInput[]> {
+    const inputs = toMessageInputs(messages, this.#defaults);
+    const { encryptor } = this.#defaults;
+    return encryptor === undefined ? inputs : sealedInputs(inputs, encryptor);
   }
 
   #poll(call: PollMessages, options: CallOptions | undefined): Promise<PolledMessages> {

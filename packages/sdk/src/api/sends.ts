@@ -17,7 +17,7 @@ import type { PartitionRoutes } from "../routing/partition-routes.js";
 import { type TopicName, topicSpelling } from "../routing/spelling.js";
 import type { Session } from "../session/session.js";
 import type { Partitioning } from "../values/partitioning.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { About, Caller, CallOptions } from "./caller.js";
 import { TimeLeft } from "./time-left.js";
 
 /** Where a batch was appended. */
@@ -37,8 +37,17 @@ export interface OutgoingBatch {
   readonly messages: readonly MessageInput[];
   readonly partitioning: Partitioning;
   readonly producer?: ProducerSection;
-  readonly about: Readonly<Record<string, unknown>>;
-  readonly owner?: object | undefined;
+  readonly about: About;
+}
+
+/** An encoded batch for one partition. */
+export interface SendFrame {
+  readonly topic: TopicName;
+  readonly partitionId: number;
+  readonly frame: Uint8Array;
+  readonly about: About;
+  /** Producer that sends: its later sends resolve what became of this one, if nobody knows. */
+  readonly owner?: object;
 }
 
 /** Sends batches: chooses the partition as all clients do, and sends to its primary. */
@@ -59,17 +68,62 @@ export class SendCalls {
 
   async send(batch: OutgoingBatch, options?: CallOptions): Promise<SendResult> {
     const time = new TimeLeft(options);
-    const known = this.#routes.cache.partitionsCount(batch.topic, this.#session.watermark);
-    const { partitioning } = batch;
+    const { partitioning, topic, about } = batch;
     if (partitioning.kind === "partition_id") return this.#sendTo(partitioning.partitionId, batch, time);
-    const count = known ?? (await this.#readPartitionsCount(batch, time));
+    const count = this.knownPartitions(topic) ?? (await this.readPartitions(topic, about, time.options()));
     try {
       return await this.#sendTo(this.#choose(batch, count), batch, time);
     } catch (error) {
       // The topic shrank since its count was known: the choice is made once more.
       if (!IggyError.is(error, ErrorCode.PartitionNotFound)) throw error;
-      return this.#sendTo(this.#choose(batch, await this.#readPartitionsCount(batch, time)), batch, time);
+      const newCount = await this.readPartitions(topic, about, time.options());
+      return this.#sendTo(this.#choose(batch, newCount), batch, time);
     }
+  }
+
+  /** Sends a request that is encoded, behind room for the header. The buffer belongs to the call from then on. */
+  async sendFrame(request: SendFrame, options?: CallOptions): Promise<readonly SendConfirmation[]> {
+    const { topic, partitionId, frame, about, owner } = request;
+    const payload = await this.#caller.raw(
+      {
+        command: sendMessages,
+        effect: "write",
+        target: { kind: "partition", partition: { streamId: topic.streamId, topicId: topic.topicId, partitionId } },
+        mayStartOver: true,
+        frame,
+        about: { ...about, partitionId },
+        owner,
+      },
+      options,
+    );
+    return confirmationsOf(payload);
+  }
+
+  /** Number of the sign-in that a call of now belongs to. */
+  get signIn(): number {
+    return this.#session.signIn;
+  }
+
+  /** Whether there is a session, and so ids for producers. */
+  get isBound(): boolean {
+    return this.#session.isBound;
+  }
+
+  /** Partitions of a topic, when a route told them. */
+  knownPartitions(topic: TopicName): number | undefined {
+    return this.#routes.cache.partitionsCount(topic, this.#session.watermark);
+  }
+
+  async readPartitions(topic: TopicName, about: About, options: CallOptions | undefined): Promise<number> {
+    const { streamId, topicId } = topic;
+    const details = await this.#caller.read(getTopic, { streamId, topicId }, about, options);
+    return details?.partitions.length ?? 0;
+  }
+
+  /** The partition whose turn it is among `count`. */
+  nextBalanced(topic: TopicName, count: number, about: About): number {
+    if (count === 0) throw noPartitions(about);
+    return this.#advance(topicSpelling(topic)) % count;
   }
 
   /** A producer id that no other client gets. No request is sent. */
@@ -89,20 +143,14 @@ export class SendCalls {
     }
   }
 
-  async #readPartitionsCount(batch: OutgoingBatch, time: TimeLeft): Promise<number> {
-    const details = await this.#caller.read(getTopic, batch.topic, batch.about, time.options());
-    return details?.partitions.length ?? 0;
-  }
-
   #choose({ topic, partitioning, about }: OutgoingBatch, count: number): number {
-    if (count === 0) throw errorOf(ErrorCode.TopicIdNotFound, "the topic has no partitions", { context: about });
     switch (partitioning.kind) {
       case "partition_id":
         return partitioning.partitionId;
       case "messages_key":
-        return partitionForKey(partitioning.key, count);
+        return partitionOfKey(partitioning.key, count, about);
       case "balanced":
-        return this.#advance(topicSpelling(topic)) % count;
+        return this.nextBalanced(topic, count, about);
     }
   }
 
@@ -118,22 +166,20 @@ export class SendCalls {
   }
 
   async #sendTo(partitionId: number, batch: OutgoingBatch, time: TimeLeft): Promise<SendResult> {
-    const { topic, messages, producer, about, owner } = batch;
-    const payload = await this.#caller.raw(
-      {
-        command: sendMessages,
-        effect: "write",
-        target: { kind: "partition", partition: { ...topic, partitionId } },
-        mayStartOver: true,
-        frame: encodedSend(topic, partitionId, messages, producer),
-        about: { ...about, partitionId },
-        owner,
-      },
-      time.options(),
-    );
-    return { confirmations: confirmationsOf(payload) };
+    const { topic, messages, producer, about } = batch;
+    const frame = encodedSend(topic, partitionId, messages, producer);
+    return { confirmations: await this.sendFrame({ topic, partitionId, frame, about }, time.options()) };
   }
 }
+
+/** The partition of a key among `count`, the same for every client. */
+export function partitionOfKey(key: Uint8Array, count: number, about: About): number {
+  if (count === 0) throw noPartitions(about);
+  return partitionForKey(key, count);
+}
+
+const noPartitions = (about: About): IggyError =>
+  errorOf(ErrorCode.TopicIdNotFound, "the topic has no partitions", { context: about });
 
 function encodedSend(
   topic: TopicName,

@@ -27,9 +27,10 @@ import {
   type ConsumerSettings,
   groupSettings,
 } from "../consumer/consumer-options.js";
+import { checkedEncryptor } from "../encryption/index.js";
 import { ClientShutdownError, FeatureUnavailableError } from "../errors/index.js";
 import { Producer } from "../producer/producer.js";
-import type { ProducerOptions } from "../producer/producer-options.js";
+import type { ProducerDefaults, ProducerOptions, TypedProducerOptions } from "../producer/producer-options.js";
 import { FrameBuffers } from "../link/index.js";
 import { PartitionRoutes } from "../routing/partition-routes.js";
 import { RouteCache } from "../routing/route-cache.js";
@@ -43,7 +44,7 @@ import { SignInSource } from "../session/sign-in-source.js";
 import type { TransportProtocol } from "../transport/index.js";
 import { bytes, type BytesLike } from "../values/check.js";
 import { RandomIds } from "../values/random-ids.js";
-import type { ClientConfig, Partitioner } from "./config.js";
+import type { ClientConfig } from "./config.js";
 import { parseConnectionString } from "./connection-string.js";
 import { type ClientEvent, Emitter } from "./emitter.js";
 import { guardedInstrumentation } from "./instrumentation.js";
@@ -88,7 +89,7 @@ export class ClientCore implements AsyncDisposable {
   readonly #engine: CallEngine;
   readonly #sends: SendCalls;
   readonly #polls: PollCalls;
-  readonly #partitioner: Partitioner | undefined;
+  readonly #producerDefaults: ProducerDefaults;
   readonly #defaults: MessageDefaults;
   #closing: Promise<void> | undefined;
 
@@ -156,6 +157,7 @@ export class ClientCore implements AsyncDisposable {
       },
     );
     const caller = new Caller(engine, buffers);
+    const encryptor = checkedEncryptor("encryptor", config.encryptor);
     const sends = new SendCalls(caller, routes, session);
     const polls = new PollCalls(caller, settings);
     const fetches = new FetchCalls(caller, routes, settings);
@@ -164,8 +166,8 @@ export class ClientCore implements AsyncDisposable {
     this.#engine = engine;
     this.#sends = sends;
     this.#polls = polls;
-    this.#partitioner = config.partitioner;
-    this.#defaults = { clock: settings.clock, ids: new RandomIds() };
+    this.#producerDefaults = { partitioner: config.partitioner, encryptor };
+    this.#defaults = { clock: settings.clock, ids: new RandomIds(), encryptor };
     this.#raw = new RawCalls(caller, connector, routes);
     this.session = new SessionApi(connector, session);
     this.user = new UserApi(caller, { source, userId: () => session.userId });
@@ -217,13 +219,18 @@ export class ClientCore implements AsyncDisposable {
   }
 
   /** Sends messages to one topic. Nothing is sent or created before its `init` or first send. */
-  producer(options: ProducerOptions): Producer {
-    const producer = new Producer(options, {
+  producer(options: ProducerOptions): Producer;
+  producer<Value>(options: TypedProducerOptions<Value>): Producer<Value>;
+  producer(options: ProducerOptions): Producer<unknown> {
+    const producer = new Producer<unknown>(options, {
       sends: this.#sends,
       stream: this.stream,
       topic: this.topic,
-      defaults: this.#defaults,
-      partitioner: this.#partitioner,
+      messages: this.#defaults,
+      defaults: this.#producerDefaults,
+      maxPendingBytes: this.#settings.maxBytes,
+      abandon: (id) => this.#engine.abandon(id),
+      onError: (error) => this.#emitter.emit("error", { error }),
       onClose: (closed) => this.#closables.delete(closed),
     });
     this.#closables.add(producer);

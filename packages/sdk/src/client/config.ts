@@ -2,7 +2,8 @@ import type { Instrumentation } from "../calls/call-run.js";
 import type { CredentialsSource } from "../session/credentials.js";
 import type { Random } from "../time/backoff.js";
 import type { Duration } from "../values/duration.js";
-import type { CreateMessage } from "../api/outgoing-messages.js";
+import type { Encryptor } from "../encryption/index.js";
+import type { ProducerMessage } from "../producer/prepared-send.js";
 import type { Id } from "../values/id.js";
 
 export type TransportName = "TCP" | "TLS" | "WS" | "WSS" | "QUIC" | "HTTP" | "HTTPS";
@@ -47,11 +48,12 @@ export interface ReconnectConfig {
   readonly reestablishAfter?: Duration;
 }
 
-/** Chooses the partition of a send. */
+/** Chooses the partition of a request of a producer. */
 export type Partitioner = (batch: {
   readonly streamId: Id;
   readonly topicId: Id;
-  readonly messages: readonly CreateMessage[];
+  /** As they are sent: encrypted when there is an encryptor. */
+  readonly messages: readonly ProducerMessage<unknown>[];
 }) => number | Promise<number>;
 
 export interface ClientConfig {
@@ -75,7 +77,10 @@ export interface ClientConfig {
   readonly poolSize?: { readonly min?: number; readonly max?: number };
   /** A call of a producer or consumer resolves its own operation of unknown outcome first; true without it. */
   readonly autoResolve?: boolean;
+  /** Chooses partitions for the producers of the client that have no partitioner of their own. */
   readonly partitioner?: Partitioner;
+  /** Encrypts payloads and user headers before they leave, and decrypts what is read. */
+  readonly encryptor?: Encryptor;
   readonly tls?: TlsConfig;
   /** Name of the client as servers see it, 1 to 255 bytes. */
   readonly name?: string;

@@ -1,27 +1,39 @@
 import { ErrorCode } from "@iggy/protocol";
 import type { CallOptions } from "../api/caller.js";
-import { type CreateMessage, type MessageDefaults, toMessageInputs } from "../api/outgoing-messages.js";
-import type { SendCalls, SendConfirmation, SendResult } from "../api/sends.js";
+import type { MessageDefaults } from "../api/outgoing-messages.js";
+import type { SendCalls, SendResult } from "../api/sends.js";
 import type { StreamApi } from "../api/streams.js";
 import { topicTarget, type TopicApi } from "../api/topics.js";
-import type { Partitioner } from "../client/config.js";
-import { errorOf, IggyError, ProducerClosedError, ProducerSendFailedError } from "../errors/index.js";
+import { errorOf, type IggyError, ProducerClosedError } from "../errors/index.js";
+import { topicSpelling } from "../routing/spelling.js";
 import { sleep } from "../time/sleep.js";
-import { monotonicMs } from "../time/timers.js";
-import { u32 } from "../values/check.js";
+import type { BytesLike } from "../values/check.js";
 import type { Id } from "../values/id.js";
-import { Partitioning, toPartitioning } from "../values/partitioning.js";
-import { type ProducerOptions, producerSettings, type ProducerSettings } from "./producer-options.js";
+import { type Partitioning, toPartitioning } from "../values/partitioning.js";
+import { BackgroundSends } from "./background/background-sends.js";
+import { BatchSender } from "./batch-sender.js";
+import { DirectSends } from "./direct-sends.js";
+import { IdempotentSends } from "./idempotent/idempotent-sends.js";
+import { type ProducerTopic, requestLimits } from "./outgoing-batch.js";
+import { PartitionChooser } from "./partition-chooser.js";
+import { prepared, type ProducerMessage } from "./prepared-send.js";
+import {
+  type ProducerDefaults,
+  type ProducerOptions,
+  producerSettings,
+  type ProducerSettings,
+} from "./producer-options.js";
+import type { SendSteps, SendWork } from "./send-work.js";
 
 export interface ProducerSendOptions extends CallOptions {
   /** For this send alone. */
   readonly partitioning?: Partitioning;
 }
 
-export interface SendTo {
+export interface SendTo<Payload = BytesLike> {
   readonly streamId: Id;
   readonly topicId: Id;
-  readonly messages: readonly CreateMessage[];
+  readonly messages: readonly ProducerMessage<Payload>[];
   readonly partitioning?: Partitioning;
 }
 
@@ -30,27 +42,41 @@ export interface ProducerParts {
   readonly sends: SendCalls;
   readonly stream: StreamApi;
   readonly topic: TopicApi;
-  readonly defaults: MessageDefaults;
-  readonly partitioner: Partitioner | undefined;
-  readonly onClose: (producer: Producer) => void;
+  readonly messages: MessageDefaults;
+  readonly defaults: ProducerDefaults;
+  /** Bytes of frames that the client holds at most. */
+  readonly maxPendingBytes: number;
+  /** Lets go of an operation whose outcome is unknown. */
+  readonly abandon: (operationId: bigint) => void;
+  /** Takes errors that no call of the application is there for. */
+  readonly onError: (error: unknown) => void;
+  readonly onClose: (producer: Closing) => void;
+}
+
+interface Closing {
+  close(options: { readonly graceful: boolean }): Promise<void>;
 }
 
 /**
- * Sends messages to a topic. `send` resolves when its messages are committed. Sends of one producer to one partition take
- * effect in the order of the calls.
+ * Sends messages to a topic. In direct mode `send` resolves when its messages are committed; in background mode when they
+ * are queued, and failures go to `onError`. Sends of one producer to one partition keep the order of the calls.
  */
-export class Producer implements AsyncDisposable {
+export class Producer<Payload = BytesLike> implements AsyncDisposable {
   readonly #parts: ProducerParts;
   readonly #settings: ProducerSettings;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #own: ProducerTopic;
+  readonly #sends: DirectSends | BackgroundSends;
   #initialized: Promise<void> | undefined;
+  #isInitialized = false;
   #isClosed = false;
-  #lastSentAt = -Infinity;
 
   /** @internal */
   constructor(options: ProducerOptions, parts: ProducerParts) {
-    this.#settings = producerSettings(options);
+    const settings = producerSettings(options, parts.defaults);
+    this.#settings = settings;
     this.#parts = parts;
+    this.#own = producerTopic(settings.streamId, settings.topicId);
+    this.#sends = this.#makeSends();
   }
 
   get streamId(): Id {
@@ -63,130 +89,124 @@ export class Producer implements AsyncDisposable {
 
   /** Creates the stream and the topic when they are missing and may be created. The first send calls it. */
   init(): Promise<void> {
-    this.#initialized ??= this.#init().catch((error: unknown) => {
-      this.#initialized = undefined;
-      throw error;
-    });
+    this.#initialized ??= this.#init().then(
+      () => {
+        this.#isInitialized = true;
+      },
+      (error: unknown) => {
+        this.#initialized = undefined;
+        throw error;
+      },
+    );
     return this.#initialized;
   }
 
   /**
-   * Sends messages in chunks of `batchLength`, one after the other. Rejects with `ProducerSendFailedError`, which holds
-   * the messages that are not confirmed.
+   * Direct: sends in chunks of `batchLength`, one after the other, and resolves with where they are. Rejects with
+   * `ProducerSendFailedError`, which holds the messages that are not confirmed. Background: queues the messages and
+   * resolves without confirmations; their bytes are copied before that. Rejects only for what is not queued.
    */
-  async send(messages: readonly CreateMessage[] | CreateMessage, options?: ProducerSendOptions): Promise<SendResult> {
+  send(
+    messages: readonly ProducerMessage<Payload>[] | ProducerMessage<Payload>,
+    options: ProducerSendOptions = noOptions,
+  ): Promise<SendResult> {
     const list = isList(messages) ? messages : [messages];
-    const { streamId, topicId } = this.#settings;
-    return this.#track(() => this.#send(streamId, topicId, list, options?.partitioning, options));
+    return this.#send(this.#own, list, options.partitioning, options);
   }
 
-  sendOne(message: CreateMessage, options?: ProducerSendOptions): Promise<SendResult> {
+  sendOne(message: ProducerMessage<Payload>, options?: ProducerSendOptions): Promise<SendResult> {
     return this.send([message], options);
   }
 
   /** Sends to another topic. It must exist. */
-  async sendTo(to: SendTo, options?: CallOptions): Promise<SendResult> {
-    return this.#track(() => this.#send(to.streamId, to.topicId, to.messages, to.partitioning, options));
+  async sendTo(to: SendTo<Payload>, options: CallOptions = noOptions): Promise<SendResult> {
+    const { streamId, topicId } = this.#settings;
+    const isOwn = to.streamId === streamId && to.topicId === topicId;
+    const topic = isOwn ? this.#own : producerTopic(to.streamId, to.topicId);
+    return this.#send(topic, to.messages, to.partitioning, options);
   }
 
-  /** Waits for the sends that are under way. Their errors belong to those who called them. */
-  async flush(): Promise<void> {
-    await Promise.allSettled([...this.#underWay]);
+  /**
+   * A stream of the web that sends what is written to it, one message or a list at a time. It takes more when the last
+   * write is done; ending it flushes the producer.
+   */
+  toWritableStream(): WritableStream<ProducerMessage<Payload> | readonly ProducerMessage<Payload>[]> {
+    return new WritableStream({
+      write: async (messages) => {
+        await this.send(messages);
+      },
+      close: () => this.flush(),
+    });
   }
 
-  /** Refuses further sends and waits for those under way, unless it is to end at once. */
+  /** Waits for what was sent so far. Errors of direct sends belong to those who called them, others to `onError`. */
+  flush(): Promise<void> {
+    return this.#sends.flush();
+  }
+
+  /**
+   * Refuses further sends and waits for those under way and for what is queued. Without grace it does not wait, and what
+   * is queued is reported as failed.
+   */
   async close({ graceful = true }: { readonly graceful?: boolean } = {}): Promise<void> {
     if (!this.#isClosed) {
       this.#isClosed = true;
       this.#parts.onClose(this);
     }
     if (graceful) await this.flush();
+    else if (this.#sends instanceof BackgroundSends) this.#sends.drop();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  async #track<T>(step: () => Promise<T>): Promise<T> {
-    if (this.#isClosed) throw new ProducerClosedError();
-    const work = step();
-    this.#underWay.add(work);
-    try {
-      return await work;
-    } finally {
-      this.#underWay.delete(work);
-    }
-  }
-
-  async #send(
-    streamId: Id,
-    topicId: Id,
-    messages: readonly CreateMessage[],
+  #send(
+    topic: ProducerTopic,
+    messages: readonly ProducerMessage<unknown>[],
     partitioning: Partitioning | undefined,
-    options: CallOptions | undefined,
+    options: CallOptions,
   ): Promise<SendResult> {
-    if (messages.length === 0) return { confirmations: [] };
-    const topic = topicTarget(streamId, topicId);
-    // Every message is checked before the first one leaves.
-    const inputs = toMessageInputs(messages, this.#parts.defaults);
-    // Another topic than the producer's own is not made here.
-    if (streamId === this.streamId && topicId === this.topicId) await this.init();
-    await this.#linger(options?.signal);
-    const committed: SendConfirmation[] = [];
-    const { batchLength } = this.#settings;
-    for (let at = 0; at < inputs.length; at += batchLength) {
-      const chunk = inputs.slice(at, at + batchLength);
-      try {
-        const { confirmations } = await this.#parts.sends.send(
-          {
-            topic,
-            messages: chunk,
-            partitioning: await this.#partitioningOf(
-              streamId,
-              topicId,
-              messages.slice(at, at + batchLength),
-              partitioning,
-            ),
-            about: { streamId, topicId },
-            owner: this,
-          },
-          options,
-        );
-        committed.push(...confirmations);
-        this.#lastSentAt = monotonicMs();
-      } catch (error) {
-        throw new ProducerSendFailedError({
-          cause: error,
-          failed: messages.slice(at),
-          uncertain: mayHaveCommitted(error) ? chunk.length : 0,
-          committed,
-          streamName: String(streamId),
-          topicName: String(topicId),
-        });
-      }
+    if (this.#isClosed) return Promise.reject(new ProducerClosedError());
+    if (messages.length === 0) return Promise.resolve(nothing);
+    let work: SendWork;
+    try {
+      const chosen = partitioning === undefined ? this.#settings.partitioning : toPartitioning(partitioning);
+      work = { topic, messages, partitioning: chosen, options };
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
     }
-    return { confirmations: committed };
+    return this.#sends.send(work);
   }
 
-  async #partitioningOf(
-    streamId: Id,
-    topicId: Id,
-    messages: readonly CreateMessage[],
-    given: Partitioning | undefined,
-  ): Promise<Partitioning> {
-    const partitioner = this.#settings.partitioner ?? this.#parts.partitioner;
-    if (partitioner !== undefined) {
-      return Partitioning.PartitionId(
-        u32("the partitioner's result", await partitioner({ streamId, topicId, messages })),
-      );
-    }
-    return toPartitioning(given ?? this.#settings.partitioning);
+  #makeSends(): DirectSends | BackgroundSends {
+    const { sends, messages, maxPendingBytes, abandon, onError } = this.#parts;
+    const { partitioner, idempotent, timeoutMs, batchLength, gapMs, background } = this.#settings;
+    const ownTopic = this.#own.spelling;
+    const numbered =
+      idempotent === undefined
+        ? undefined
+        : new IdempotentSends({ sends, abandon, settings: idempotent, ownTopic, owner: this });
+    const sender = new BatchSender(sends, numbered, this);
+    const chooser = new PartitionChooser(sends, partitioner);
+    const limits = requestLimits(batchLength, maxPendingBytes);
+    const { ids } = messages;
+    const steps = this.#steps();
+    if (background === undefined)
+      return new DirectSends({ sends, sender, chooser, ids, limits, gapMs, timeoutMs }, steps);
+    const parts = { sends, sender, chooser, ids, requests: limits, settings: background, timeoutMs, ownTopic, onError };
+    return new BackgroundSends(parts, steps);
   }
 
-  /** Keeps the least gap between sends. */
-  async #linger(signal: AbortSignal | undefined): Promise<void> {
-    const waitMs = this.#lastSentAt + this.#settings.lingerMs - monotonicMs();
-    if (waitMs > 0) await sleep(waitMs, signal === undefined ? {} : { signal });
+  #steps(): SendSteps {
+    const { payload: codec, tracing, encryptor } = this.#settings;
+    const { clock } = this.#parts.messages;
+    return {
+      // Another topic than the producer's own is not made here.
+      initialized: ({ topic }) => (topic !== this.#own || this.#isInitialized ? undefined : this.init()),
+      prepared: ({ messages }) => prepared(messages, { codec, headers: tracing?.headers(), time: Number(clock()) }),
+      sealed: encryptor === undefined ? undefined : (send) => send.sealed(encryptor),
+    };
   }
 
   async #init(): Promise<void> {
@@ -218,14 +238,19 @@ export class Producer implements AsyncDisposable {
   }
 }
 
-const isList = (messages: readonly CreateMessage[] | CreateMessage): messages is readonly CreateMessage[] =>
-  Array.isArray(messages);
+const noOptions: ProducerSendOptions = {};
+const nothing: SendResult = { confirmations: [] };
+
+const isList = <Payload>(
+  messages: readonly ProducerMessage<Payload>[] | ProducerMessage<Payload>,
+): messages is readonly ProducerMessage<Payload>[] => Array.isArray(messages);
+
+function producerTopic(streamId: Id, topicId: Id): ProducerTopic {
+  const name = topicTarget(streamId, topicId);
+  return { name, spelling: topicSpelling(name), about: { streamId, topicId } };
+}
 
 const missing = (code: number, context: Readonly<Record<string, unknown>>): IggyError =>
   errorOf(code, `the producer's ${code === ErrorCode.StreamIdNotFound ? "stream" : "topic"} does not exist`, {
     context,
   });
-
-/** Errors after which the messages of the request may be in the topic. */
-const mayHaveCommitted = (error: unknown): boolean =>
-  IggyError.is(error, ErrorCode.OperationUncertain) || IggyError.is(error, ErrorCode.TransientNotCommitted);

@@ -67,11 +67,15 @@ function wireInput(input: HeaderInput): WireHeaderInput {
   return input >= -(2 ** 31) && input < 2 ** 31 ? header.int32(input) : header.int64(exact(input));
 }
 
-/** Encodes headers; `undefined` without any. */
-export function encodedHeaders(headers: HeaderInputs | undefined): Uint8Array | undefined {
+/** Encodes headers, and behind `common` ones if any; of two with one key the later wins. `undefined` without any. */
+export function encodedHeaders(
+  headers: HeaderInputs | undefined,
+  common?: Readonly<Record<string, string>>,
+): Uint8Array | undefined {
   if (headers === undefined) return undefined;
   try {
-    const bytes = encodeUserHeaders(pairsOf(headers).map(wirePair));
+    const pairs = common === undefined ? pairsOf(headers) : [...Object.entries(common), ...pairsOf(headers)];
+    const bytes = encodeUserHeaders(pairs.map(wirePair));
     return bytes.length === 0 ? undefined : bytes;
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;

@@ -9,14 +9,26 @@ export class RandomIds {
   #used = 0;
 
   next(): Uint8Array {
+    const at = this.#take();
+    return this.#pool.subarray(at, at + idBytes);
+  }
+
+  /** Writes the next id where it goes. */
+  readonly write = (bytes: Uint8Array, offset: number): void => {
+    const at = this.#take();
+    for (let i = 0; i < idBytes; i++) bytes[offset + i] = this.#pool[at + i] ?? 0;
+  };
+
+  /** Where the next id lies in the pool. */
+  #take(): number {
     if (this.#used === this.#pool.length) {
       this.#pool = randomBytes(poolIds * idBytes);
       this.#used = 0;
     }
-    const id = this.#pool.subarray(this.#used, this.#used + idBytes);
+    const at = this.#used;
     this.#used += idBytes;
-    id[6] = ((id[6] ?? 0) & 0x0f) | 0x40;
-    id[8] = ((id[8] ?? 0) & 0x3f) | 0x80;
-    return id;
+    this.#pool[at + 6] = ((this.#pool[at + 6] ?? 0) & 0x0f) | 0x40;
+    this.#pool[at + 8] = ((this.#pool[at + 8] ?? 0) & 0x3f) | 0x80;
+    return at;
   }
 }
