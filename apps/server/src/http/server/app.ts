@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerFactory } from "fastify";
 import { ErrorCode, IggyError } from "@iggy/protocol";
 import type { ServerConfig } from "../../config/index.js";
@@ -9,6 +10,7 @@ import { answer } from "./answer.js";
 import { answerBadRequest } from "./bad-requests.js";
 import { Cors } from "./cors.js";
 import { readQuery } from "./query.js";
+import { BodyReceiver } from "./receive-body.js";
 import { refusalOf } from "./refusals.js";
 
 declare module "fastify" {
@@ -64,7 +66,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   app.server.headersTimeout = HEADERS_MILLIS;
   app.decorateRequest("caller", null);
-  readJson(app);
+  receiveBodies(app, config.maxRequestSizeBytes);
   app.addHook("onRequest", (request, reply, done) => {
     deps.begun();
     reply.raw.once("close", deps.ended);
@@ -87,17 +89,18 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   return app;
 }
 
-/** Bodies are JSON without loss, and nothing else. */
-function readJson(app: FastifyInstance): void {
+/** Bodies are JSON, and nothing else. They are read as such by the route: Fastify would close a connection over a comma. */
+function receiveBodies(app: FastifyInstance, sizeMax: number): void {
+  const receiver = new BodyReceiver(sizeMax);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
-    try {
-      done(null, body.length === 0 ? undefined : parseJsonBytes(Buffer.from(body)));
-    } catch (error) {
-      done(error instanceof Error ? error : new Error(String(error)));
-    }
-  });
+  app.addContentTypeParser("application/json", (_request: FastifyRequest, message: IncomingMessage) =>
+    receiver.receive(message),
+  );
 }
+
+/** What a route with a body gets; a route without one does not look. */
+const bodyOf = ({ body }: FastifyRequest, route: Route): JsonValue | undefined =>
+  route.body !== undefined && Buffer.isBuffer(body) && body.length > 0 ? parseJsonBytes(body) : undefined;
 
 function addRoute(app: FastifyInstance, route: Route, { authenticator, heard, view }: AppDeps): void {
   app.route({
@@ -115,7 +118,7 @@ function addRoute(app: FastifyInstance, route: Route, { authenticator, heard, vi
         {
           params: request.params as JsonObject,
           query: request.query as JsonObject,
-          body: request.body as JsonValue | undefined,
+          body: bodyOf(request, route),
           peerAddress: peerOf(request),
           signal: gone.signal,
         },

@@ -1,19 +1,16 @@
 import { ErrorCode, IggyError } from "@iggy/protocol";
 import { HttpError, type Outcome, refusal } from "../route/index.js";
+import { bodyTooLarge } from "./receive-body.js";
 
 /** What Fastify and Node say about requests that no route saw, in the words of the API. */
 const byStatus: ReadonlyMap<number, (message: string) => Error> = new Map<number, (message: string) => Error>([
   [400, (message) => new IggyError(ErrorCode.InvalidCommand, message)],
   [408, () => new HttpError(408, "request_timeout", "the request took too long to arrive")],
-  [413, () => tooLarge()],
+  [413, () => bodyTooLarge()],
   [414, () => new HttpError(414, "uri_too_long", "the path is too long")],
   [415, () => new HttpError(415, "unsupported_media_type", "a body needs the content type application/json")],
   [431, () => new HttpError(431, "headers_too_large", "the header fields take too much")],
 ]);
-
-/** The body was not read, so nothing that follows on the connection can be told apart from it. */
-const tooLarge = (): HttpError =>
-  new HttpError(413, "payload_too_large", "the body is larger than http.max_request_size", { connection: "close" });
 
 const unexpected = (): Outcome => ({
   status: 500,
