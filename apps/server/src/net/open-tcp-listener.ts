@@ -6,6 +6,7 @@ import type { ReceiveMemory } from "../memory/receive-memory.js";
 import type { Listener } from "./listener.js";
 import type { Reception } from "./reception.js";
 import { RingTcpListener } from "./ring-tcp-listener.js";
+import { SocketChannel } from "./socket-channel.js";
 import type { SocketSlots } from "./socket-slots.js";
 import { TcpListener } from "./tcp-listener.js";
 import { loadTlsMaterial } from "./tls-material.js";
@@ -36,9 +37,11 @@ export async function openTcpListener({ config, reception, slots, ring, log }: T
     ...address,
     ...(tls.enabled ? { tls: await loadTlsMaterial(tls) } : {}),
     handshakeTimeoutMillis: handshakeGraceMillis,
-    closeGraceMillis,
     slots,
-    onChannel: (channel) => channel.attach(reception.connect(ClientTransport.tcp, channel)),
+    onSocket: (socket) => {
+      const channel = new SocketChannel(socket, closeGraceMillis);
+      channel.attach(reception.connect(ClientTransport.tcp, channel));
+    },
   });
   await listener.listen();
   return listener;

@@ -29,9 +29,10 @@ export interface ReceptionDeps {
  * served by the one handler.
  */
 export class Reception {
+  /** Of every connection, unless its transport has narrower ones. */
+  readonly limits: ConnectionLimits;
   private readonly deps: ReceptionDeps;
   private readonly ids: { readonly first: number; readonly step: number };
-  private readonly limits: ConnectionLimits;
   private nextId: number;
 
   constructor(deps: ReceptionDeps) {
@@ -49,9 +50,9 @@ export class Reception {
   }
 
   /** `transport` is a number of `ClientTransport`. */
-  connect(transport: number, channel: Channel): Connection {
+  connect(transport: number, channel: Channel, limits: ConnectionLimits = this.limits): Connection {
     const { connections, handler, clock } = this.deps;
-    const connection = new Connection(this.nextId, transport, channel, handler, this.limits, clock);
+    const connection = new Connection(this.nextId, transport, channel, handler, limits, clock);
     const { first, step } = this.ids;
     this.nextId = this.nextId > CONNECTION_ID_MAX - step ? first : this.nextId + step;
     connections.add(connection);

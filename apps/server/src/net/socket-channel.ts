@@ -1,21 +1,23 @@
 import type { Socket } from "node:net";
 import type { Memory } from "@iggy/storage";
-import { letGo } from "../memory/let-go.js";
 import { timerMillis } from "../timer-limit.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 import { ChunkFraming } from "./chunk-framing.js";
+import { peerAddress } from "./peer-address.js";
+import { SocketWriter } from "./socket-writer.js";
 
-/** A TCP or TLS socket as a channel. Writes of one loop turn leave in one system call. */
+/** A TCP or TLS socket as a channel. */
 export class SocketChannel implements Channel {
   readonly peerAddress: string;
   private readonly socket: Socket;
   private readonly closeGraceMillis: number;
-  private corked = false;
+  private readonly writer: SocketWriter;
 
   constructor(socket: Socket, closeGraceMillis: number) {
     this.socket = socket;
     this.closeGraceMillis = closeGraceMillis;
-    this.peerAddress = addressText(socket.remoteAddress, socket.remotePort);
+    this.peerAddress = peerAddress(socket);
+    this.writer = new SocketWriter(socket);
   }
 
   /** Starts to report; called once, before anything is read. */
@@ -34,24 +36,7 @@ export class SocketChannel implements Channel {
   }
 
   send(pieces: readonly Uint8Array[], memory: readonly Memory[] = []): void {
-    const release = (): void => {
-      letGo(memory);
-    };
-    if (this.socket.destroyed || this.socket.writableEnded || pieces.length === 0) {
-      release();
-      return;
-    }
-    if (!this.corked) {
-      this.corked = true;
-      this.socket.cork();
-      process.nextTick(this.uncork);
-    }
-    const last = memory.length === 0 ? -1 : pieces.length - 1;
-    pieces.forEach((piece, at) => {
-      // Called when the kernel took the piece, or with an error when it never will.
-      if (at === last) this.socket.write(piece, release);
-      else this.socket.write(piece);
-    });
+    this.writer.write(pieces, memory);
   }
 
   pause(): void {
@@ -72,15 +57,4 @@ export class SocketChannel implements Channel {
   destroy(): void {
     this.socket.destroy();
   }
-
-  private readonly uncork = (): void => {
-    this.corked = false;
-    this.socket.uncork();
-  };
-}
-
-function addressText(address: string | undefined, port: number | undefined): string {
-  const host = address ?? "unknown";
-  const mapped = host.startsWith("::ffff:") && host.includes(".") ? host.slice(7) : host;
-  return mapped.includes(":") ? `[${mapped}]:${port ?? 0}` : `${mapped}:${port ?? 0}`;
 }

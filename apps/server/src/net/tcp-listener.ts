@@ -4,7 +4,6 @@ import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { timerMillis } from "../timer-limit.js";
 import { AcceptedSockets } from "./accepted-sockets.js";
 import type { Listener } from "./listener.js";
-import { SocketChannel } from "./socket-channel.js";
 import type { SocketSlots } from "./socket-slots.js";
 
 export interface TcpListenerOptions {
@@ -15,17 +14,16 @@ export interface TcpListenerOptions {
   readonly tls?: TlsOptions;
   /** A TLS handshake that takes longer ends the connection. */
   readonly handshakeTimeoutMillis: number;
-  /** Time that a peer has to close its side after the server ended its own. */
-  readonly closeGraceMillis: number;
   /** Sockets for which there is no slot are closed at accept. */
   readonly slots: SocketSlots;
-  readonly onChannel: (channel: SocketChannel) => void;
+  /** A connection is open, past its TLS handshake where there is one. */
+  readonly onSocket: (socket: Socket) => void;
 }
 
 /** Options of every accepted socket. Without heartbeats only the probes of TCP find out that a peer is gone. */
 const SOCKET = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
-/** Accepts TCP or TLS connections and hands each over as a channel. */
+/** Accepts TCP or TLS connections and hands each over. */
 export class TcpListener implements Listener {
   private readonly server: Server;
   private readonly options: TcpListenerOptions;
@@ -34,8 +32,7 @@ export class TcpListener implements Listener {
   constructor(options: TcpListenerOptions) {
     this.options = options;
     const accept = (socket: Socket): void => {
-      if (socket.destroyed) return;
-      options.onChannel(new SocketChannel(socket, options.closeGraceMillis));
+      if (!socket.destroyed) options.onSocket(socket);
     };
     this.server =
       options.tls === undefined

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { generate } from "selfsigned";
 import type { ServerConfig } from "../config/index.js";
@@ -11,11 +12,11 @@ export interface TlsMaterial {
 const VALID_DAYS = 365;
 
 /**
- * The files that the configuration names, or a certificate for this run when it asks for one of its own. That one is for
- * loopback only, has a P-256 key (the one kind that every official client accepts) and is never written to disk.
+ * The files that the configuration names; where the certificate file is not there, a certificate for this run if the
+ * configuration asks for one of its own. That one is for loopback only, has a P-256 key (the one kind that every official client accepts) and is never written to disk.
  */
 export async function loadTlsMaterial(tls: ServerConfig["tcp"]["tls"]): Promise<TlsMaterial> {
-  if (!tls.selfSigned) {
+  if (!tls.selfSigned || existsSync(tls.certFile)) {
     const [cert, key] = await Promise.all([readFile(tls.certFile, "utf8"), readFile(tls.keyFile, "utf8")]);
     return { cert, key };
   }

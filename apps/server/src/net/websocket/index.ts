@@ -1,0 +1,1 @@
+export { openWebSocketListener, type WebSocketListenerDeps } from "./open-websocket-listener.js";
