@@ -50,6 +50,9 @@ export interface CommandRunnerDeps {
   readonly isDraining: () => boolean;
 }
 
+/** Whoever runs commands to their end. */
+export type Commands = Pick<CommandRunner, "run">;
+
 /**
  * Runs commands for callers without a connection. A command goes the way of a request frame: the same table, checks and
  * planes; what differs is that its answer is a value, and that its session is one of the caller's credential.

@@ -8,7 +8,7 @@ import {
   getConsumerGroups,
   identifierText as textOf,
 } from "@iggy/protocol";
-import type { CommandRunner } from "../commands/index.js";
+import type { Commands } from "../commands/index.js";
 import { list, object, type ShapeValue, text, u32 } from "../json/index.js";
 import { empty, identifierText, json, needs, notFound, route, type Route } from "../route/index.js";
 import { consistent } from "./reading.js";
@@ -46,7 +46,7 @@ const path = "/streams/{stream_id}/topics/{topic_id}/consumer-groups";
 const parent = object({ stream_id: identifierText, topic_id: identifierText });
 const target = object({ stream_id: identifierText, topic_id: identifierText, group_id: identifierText });
 
-export const consumerGroupRoutes = (runner: CommandRunner): readonly Route[] => [
+export const consumerGroupRoutes = (runner: Commands): readonly Route[] => [
   route({
     method: "GET",
     path,

@@ -1,4 +1,4 @@
-import type { CommandRunner } from "../commands/index.js";
+import type { Commands } from "../commands/index.js";
 import type { Clock } from "../../request.js";
 import type { Route } from "../route/index.js";
 import { consumerGroupRoutes } from "./consumer-groups.js";
@@ -13,7 +13,7 @@ import { topicRoutes } from "./topics.js";
 import { userRoutes } from "./users.js";
 
 export interface ResourceRoutesDeps {
-  readonly runner: CommandRunner;
+  readonly runner: Commands;
   readonly signIn: SignInDeps;
   readonly readinessFaults: ReadinessFaults;
   readonly clock: Clock;

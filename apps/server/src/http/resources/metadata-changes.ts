@@ -29,7 +29,7 @@ import {
   TokenDeletedReason,
   UserStatus,
 } from "@iggy/protocol";
-import type { CommandRunner } from "../commands/index.js";
+import type { Commands } from "../commands/index.js";
 import {
   flag,
   type JsonObject,
@@ -91,7 +91,7 @@ interface ChangesQuery {
 
 const page = json(200, "What changed behind the position, or what is there now.", pageShape);
 
-export const metadataChangeRoutes = (runner: CommandRunner): readonly Route[] => [
+export const metadataChangeRoutes = (runner: Commands): readonly Route[] => [
   route({
     method: "GET",
     path: "/metadata/changes",

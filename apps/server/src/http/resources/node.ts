@@ -24,7 +24,7 @@ import {
   SnapshotType,
   type Stats,
 } from "@iggy/protocol";
-import type { CommandRunner } from "../commands/index.js";
+import type { Commands } from "../commands/index.js";
 import {
   byteSizeText,
   flag,
@@ -250,7 +250,7 @@ const archive = raw(200, "A ZIP with one text for each section.", "application/z
 const described = json(200, "The options, in the order of the catalogue.", list(descriptorShape));
 const cluster = json(200, "The nodes as the caller can reach them.", clusterShape);
 
-export const nodeRoutes = (runner: CommandRunner, clock: Clock): readonly Route[] => [
+export const nodeRoutes = (runner: Commands, clock: Clock): readonly Route[] => [
   route({
     method: "GET",
     path: "/stats",

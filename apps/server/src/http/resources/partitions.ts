@@ -1,5 +1,5 @@
 import { createPartitions, deletePartitions, deleteSegments } from "@iggy/protocol";
-import type { CommandRunner } from "../commands/index.js";
+import type { Commands } from "../commands/index.js";
 import { object, u32 } from "../json/index.js";
 import { empty, identifierText, needs, route, type Route, u32Text } from "../route/index.js";
 
@@ -10,7 +10,7 @@ const tag = "Partitions";
 const path = "/streams/{stream_id}/topics/{topic_id}/partitions";
 const topic = object({ stream_id: identifierText, topic_id: identifierText });
 
-export const partitionRoutes = (runner: CommandRunner): readonly Route[] => [
+export const partitionRoutes = (runner: Commands): readonly Route[] => [
   route({
     method: "POST",
     path,

@@ -5,7 +5,7 @@ import {
   getPersonalAccessTokens,
   textLimits,
 } from "@iggy/protocol";
-import type { CommandRunner } from "../commands/index.js";
+import type { Commands } from "../commands/index.js";
 import { list, nullable, object, type Shape, ShapeError, text, u64 } from "../json/index.js";
 import { anyCredential, empty, json, route, type Route } from "../route/index.js";
 
@@ -29,7 +29,7 @@ const done = empty(204, "Done.");
 const tag = "Personal access tokens";
 const path = "/personal-access-tokens";
 
-export const personalAccessTokenRoutes = (runner: CommandRunner): readonly Route[] => [
+export const personalAccessTokenRoutes = (runner: Commands): readonly Route[] => [
   route({
     method: "GET",
     path,

@@ -10,7 +10,7 @@ import {
   type StreamDetails,
   updateResource,
 } from "@iggy/protocol";
-import type { CommandRunner } from "../commands/index.js";
+import type { Commands } from "../commands/index.js";
 import { byteSizeText, list, object, type ShapeValue, text, u32, u64 } from "../json/index.js";
 import { empty, identifierText, json, needs, notFound, route, type Route } from "../route/index.js";
 import { byteSize } from "./byte-size.js";
@@ -58,7 +58,7 @@ const done = empty(204, "Done.");
 const tag = "Streams";
 const target = object({ stream_id: identifierText });
 
-export const streamRoutes = (runner: CommandRunner): readonly Route[] => [
+export const streamRoutes = (runner: Commands): readonly Route[] => [
   route({
     method: "GET",
     path: "/streams",

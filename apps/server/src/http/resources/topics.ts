@@ -2,16 +2,19 @@ import {
   createTopic,
   deleteTopic,
   ErrorCode,
+  getStream,
   getTopic,
   getTopics,
+  type Identifier,
   identifierText as textOf,
+  IggyError,
   OptionScope,
   type Partition,
   type Topic,
   type TopicDetails,
   updateResource,
 } from "@iggy/protocol";
-import type { CommandRunner } from "../commands/index.js";
+import type { Caller, Commands } from "../commands/index.js";
 import { byteSizeText, list, object, type ShapeValue, text, u32, u64, u8 } from "../json/index.js";
 import { empty, identifierText, json, needs, notFound, route, type Route } from "../route/index.js";
 import { byteSize } from "./byte-size.js";
@@ -87,7 +90,7 @@ const tag = "Topics";
 const parent = object({ stream_id: identifierText });
 const target = object({ stream_id: identifierText, topic_id: identifierText });
 
-export const topicRoutes = (runner: CommandRunner): readonly Route[] => [
+export const topicRoutes = (runner: Commands): readonly Route[] => [
   route({
     method: "GET",
     path: "/streams/{stream_id}/topics",
@@ -100,6 +103,9 @@ export const topicRoutes = (runner: CommandRunner): readonly Route[] => [
     answers: [listed],
     serve: async ({ caller, params }) => {
       const { topics } = await runner.run(caller, getTopics, { streamId: params.stream_id });
+      if (topics.length === 0 && !(await isStream(runner, caller, params.stream_id))) {
+        throw notFound(`there is no stream ${textOf(params.stream_id)}`);
+      }
       return listed.of(topics.map(topicJson));
     },
   }),
@@ -179,3 +185,14 @@ export const topicRoutes = (runner: CommandRunner): readonly Route[] => [
     },
   }),
 ];
+
+/** The command that lists topics has none for a stream that does not exist, too. */
+async function isStream(runner: Commands, caller: Caller, streamId: Identifier): Promise<boolean> {
+  try {
+    return (await runner.run(caller, getStream, { streamId })) !== null;
+  } catch (error) {
+    // Only what exists can be denied.
+    if (error instanceof IggyError && error.code === ErrorCode.Unauthorized) return true;
+    throw error;
+  }
+}

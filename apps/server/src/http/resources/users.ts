@@ -17,7 +17,7 @@ import {
   type UserDetails,
   UserStatus,
 } from "@iggy/protocol";
-import type { Caller, CommandRunner } from "../commands/index.js";
+import type { Caller, Commands } from "../commands/index.js";
 import {
   list,
   mapped,
@@ -75,7 +75,7 @@ const target = object({ user_id: identifierText });
 /** The word for whoever asks, where a user is read. */
 const ME = "me";
 
-export const userRoutes = (runner: CommandRunner): readonly Route[] => [
+export const userRoutes = (runner: Commands): readonly Route[] => [
   route({
     method: "GET",
     path: "/users",

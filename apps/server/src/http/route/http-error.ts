@@ -36,8 +36,15 @@ export function refusal(error: unknown): Outcome | undefined {
   }
   if (!(error instanceof IggyError)) return undefined;
   const { httpStatus, httpField } = errorInfo(error.code);
-  const body = { id: error.code, code: error.codeName, reason: error.message, field: httpField };
+  const body = { id: error.code, code: error.codeName, reason: reasonOf(error), field: httpField };
   return outcome(statusOf(error) ?? httpStatus, body, {});
+}
+
+/** An error that says nothing of its own is told by its name and the sentence of the table. */
+function reasonOf({ code, codeName, message }: IggyError): string {
+  if (message !== errorInfo(code).text) return message;
+  const words = codeName.replaceAll("_", " ");
+  return words === message ? message : `${words.charAt(0).toUpperCase()}${words.slice(1)}: ${message}`;
 }
 
 /** An ended session is no valid credential; the next request opens another one. */
