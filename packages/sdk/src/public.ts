@@ -90,8 +90,6 @@ export type { MessageTracing } from "./producer/message-tracing.js";
 export type { ProducerMessage } from "./producer/prepared-send.js";
 export type { Producer, ProducerSendOptions, SendTo } from "./producer/producer.js";
 export type {
-  BackgroundProducerOptions,
-  DirectProducerOptions,
   ProducerOptions,
   ShardedSend,
   Sharding,

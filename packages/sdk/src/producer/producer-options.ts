@@ -18,9 +18,14 @@ import {
 } from "./idempotent/idempotent-options.js";
 import type { MessageTracing } from "./message-tracing.js";
 
-interface CommonOptions {
+export interface ProducerOptions {
   readonly streamId: Id;
   readonly topicId: Id;
+  /**
+   * `direct`, the default: `send` resolves when its messages are committed. `background`: when they are queued; what
+   * becomes of them later is told to `onError`.
+   */
+  readonly mode?: "direct" | "background";
   /** Create a missing stream; true without it. A numeric id creates nothing. */
   readonly createStream?: boolean;
   /** Create a missing topic, with these options; one partition without it. `false` creates none. */
@@ -49,16 +54,9 @@ interface CommonOptions {
   readonly timeout?: Duration;
   /** Repeats of a failed `init`. */
   readonly init?: { readonly retries?: number; readonly interval?: Duration };
-}
 
-/** `send` resolves when its messages are committed. */
-export interface DirectProducerOptions extends CommonOptions {
-  readonly mode?: "direct";
-}
+  // Background mode alone:
 
-/** `send` resolves when its messages are queued; what becomes of them later is told to `onError`. */
-export interface BackgroundProducerOptions extends CommonOptions {
-  readonly mode: "background";
   /** Queues that send apart from each other, each one request at a time; 1 without it, up to 1024. */
   readonly numShards?: number;
   /**
@@ -78,13 +76,11 @@ export interface BackgroundProducerOptions extends CommonOptions {
   readonly onError?: (failure: SendFailure) => void | Promise<void>;
 }
 
-export type ProducerOptions = DirectProducerOptions | BackgroundProducerOptions;
-
 /** A producer whose messages carry values instead of bytes. */
-export type TypedProducerOptions<Value> = ProducerOptions & {
+export interface TypedProducerOptions<Value> extends ProducerOptions {
   /** Makes payloads of values, such as `jsonPayload(schema)`. */
   readonly payload: PayloadCodec<Value, unknown>;
-};
+}
 
 /** A send, for the choice of its queue. */
 export interface ShardedSend {
@@ -148,16 +144,10 @@ const commonNames = [
 ];
 const backgroundNames = ["numShards", "sharding", "batchSize", "maxBufferSize", "onFull", "maxInFlight", "onError"];
 
-type AllOptions = Partial<Omit<BackgroundProducerOptions, "mode">> & {
-  readonly streamId: Id;
-  readonly topicId: Id;
-  readonly mode?: string;
-  readonly payload?: PayloadCodec<unknown, unknown>;
-};
+type AnyOptions = ProducerOptions & Partial<TypedProducerOptions<unknown>>;
 
 /** Checks every option; errors name the one that is wrong. */
-export function producerSettings(given: ProducerOptions, defaults: ProducerDefaults): ProducerSettings {
-  const options: AllOptions = given;
+export function producerSettings(options: AnyOptions, defaults: ProducerDefaults): ProducerSettings {
   checkNames(options);
   toIdentifier("streamId", options.streamId);
   toIdentifier("topicId", options.topicId);
@@ -188,7 +178,7 @@ export function producerSettings(given: ProducerOptions, defaults: ProducerDefau
   };
 }
 
-function backgroundSettings(options: AllOptions, lingerMs: number, batchLength: number): BackgroundSettings {
+function backgroundSettings(options: AnyOptions, lingerMs: number, batchLength: number): BackgroundSettings {
   const unlimited = (value: number): number => (value === 0 ? Infinity : value);
   const bytes = (name: string, value: number): number => unlimited(integer(name, value, 0, Number.MAX_SAFE_INTEGER));
   return {
@@ -204,7 +194,7 @@ function backgroundSettings(options: AllOptions, lingerMs: number, batchLength: 
   };
 }
 
-function checkNames(options: AllOptions): void {
+function checkNames(options: AnyOptions): void {
   for (const name of Object.keys(options)) {
     if (commonNames.includes(name)) continue;
     if (!backgroundNames.includes(name)) throw invalid(`a producer has no option ${name}`);
@@ -212,7 +202,7 @@ function checkNames(options: AllOptions): void {
   }
 }
 
-function modeOf(mode = "direct"): "direct" | "background" {
+function modeOf(mode: string = "direct"): "direct" | "background" {
   if (mode === "direct" || mode === "background") return mode;
   throw invalid(`mode takes "direct" or "background", got ${JSON.stringify(mode)}`);
 }
