@@ -117,12 +117,22 @@ function sample() {
 
 function diskBytes(directory) {
   let sum = 0;
-  for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
-    // A file may go while its neighbours are counted.
-    if (entry.isFile())
-      sum += statSync(join(entry.parentPath ?? entry.path, entry.name), { throwIfNoEntry: false })?.size ?? 0;
+  for (const entry of entriesOf(directory)) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) sum += diskBytes(path);
+    else if (entry.isFile()) sum += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
   return sum;
+}
+
+/** Files and directories may go while they are counted. */
+function entriesOf(directory) {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch (error) {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  }
 }
 
 // ---- the load

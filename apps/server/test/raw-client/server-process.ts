@@ -90,6 +90,15 @@ export class ServerProcess {
     return this.statusKiB("VmHWM") * 1024;
   }
 
+  /** CPU time in user and system mode so far, in seconds. */
+  get cpuSeconds(): number {
+    // The name of the program, in parentheses, may hold spaces: fields are counted behind it. A tick is 10 ms.
+    const fields = readFileSync(`/proc/${this.pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }
