@@ -49,6 +49,8 @@ const sleep = (millis) => new Promise((wake) => setTimeout(wake, millis));
 
 let output = "";
 const server = startServer();
+// A failing soak leaves no server behind.
+process.once("exit", () => server.kill("SIGKILL"));
 const ended = new Promise((resolve) => server.once("exit", (code, signal) => resolve(code ?? signal)));
 
 function startServer() {
