@@ -12,7 +12,15 @@ import { empty, identifierText, json, needs, notFound, route, type Route } from 
 import { within } from "./deadline.js";
 import type { PartitionWrites } from "./partition-writes.js";
 import { CONSUMER_KINDS, consumerOf, consumerQuery } from "./poll-query.js";
-import { fencesOf, findTopic, targetOf, TOPIC_PATH, type TopicDirectory, topicParams } from "./topic-access.js";
+import {
+  addressIn,
+  fencesOf,
+  findTopic,
+  targetOf,
+  TOPIC_PATH,
+  type TopicDirectory,
+  topicParams,
+} from "./topic-access.js";
 
 const READ_MILLIS = 10_000;
 /** What a stored offset counts as among the bytes of writes under way. */
@@ -92,8 +100,7 @@ export const offsetRoutes = ({ directory, runner, writes }: OffsetDeps): readonl
       const partitionId = body.partition_id ?? 0;
       await writes.commit({
         caller,
-        topic,
-        partitionId,
+        address: addressIn(topic, partitionId),
         command: storeConsumerOffset,
         request: { ...targetOf(params), consumer: consumerOf(body), partitionId, offset: body.offset, ack: "quorum" },
         fences: fencesOf(topic, partitionId, body.context),
@@ -120,8 +127,7 @@ export const offsetRoutes = ({ directory, runner, writes }: OffsetDeps): readonl
       const consumer = consumerOf({ consumer_kind, consumer_id: params.consumer_id });
       await writes.commit({
         caller,
-        topic,
-        partitionId,
+        address: addressIn(topic, partitionId),
         command: deleteConsumerOffset,
         request: { ...targetOf(params), consumer, partitionId, ack: "quorum" },
         fences: fencesOf(topic, partitionId, null),

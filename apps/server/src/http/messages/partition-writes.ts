@@ -1,8 +1,7 @@
-import type { Topic } from "@iggy/engine";
-import type { Command } from "@iggy/protocol";
+import { type Command, partitionGroup } from "@iggy/protocol";
+import type { PartitionAddress } from "../../partitions/index.js";
 import type { Caller, CommandRunner, Fences } from "../commands/index.js";
 import { within } from "./deadline.js";
-import { partitionKey } from "./topic-access.js";
 import type { WriteLanes } from "./write-lanes.js";
 
 /** How long an answer waits for the commit of a partition write. */
@@ -10,8 +9,7 @@ const WRITE_MILLIS = 10_000;
 
 export interface PartitionWrite<Req, Res> {
   readonly caller: Caller;
-  readonly topic: Topic;
-  readonly partitionId: number;
+  readonly address: PartitionAddress;
   readonly command: Command<Req, Res>;
   readonly request: Req;
   readonly fences: Fences;
@@ -24,11 +22,11 @@ export interface PartitionWrite<Req, Res> {
 
 /** Writes to partitions, each behind the earlier ones of its session to the same partition. */
 export class PartitionWrites {
-  private readonly runner: CommandRunner;
+  private readonly runner: Pick<CommandRunner, "start">;
   private readonly lanes: WriteLanes;
   private readonly waitMillis: number;
 
-  constructor(runner: CommandRunner, lanes: WriteLanes, waitMillis = WRITE_MILLIS) {
+  constructor(runner: Pick<CommandRunner, "start">, lanes: WriteLanes, waitMillis = WRITE_MILLIS) {
     this.runner = runner;
     this.lanes = lanes;
     this.waitMillis = waitMillis;
@@ -51,8 +49,8 @@ export class PartitionWrites {
   private async dispatch<Req, Res>(
     write: PartitionWrite<Req, Res>,
   ): Promise<{ readonly isAnswered: boolean; readonly settled: Promise<Res> }> {
-    const { caller, topic, partitionId, command, request, fences, sizeBytes, timeoutCode, signal } = write;
-    const turn = await this.lanes.enter(caller.credential.key, partitionKey(topic, partitionId), sizeBytes, signal);
+    const { caller, address, command, request, fences, sizeBytes, timeoutCode, signal } = write;
+    const turn = await this.lanes.enter(caller.credential.key, partitionGroup(address), sizeBytes, signal);
     try {
       const { isAnswered, response } = await this.runner.start(caller, command, request, { fences });
       const reason = "the write was not committed in time; it still may be";

@@ -15,7 +15,15 @@ import { empty, json, needs, route, type Route } from "../route/index.js";
 import { randomIds } from "./message-id.js";
 import type { PartitionWrites } from "./partition-writes.js";
 import { sendBodyShape, type SentMessage } from "./send-body.js";
-import { fencesOf, findTopic, targetOf, TOPIC_PATH, type TopicDirectory, topicParams } from "./topic-access.js";
+import {
+  addressIn,
+  fencesOf,
+  findTopic,
+  targetOf,
+  TOPIC_PATH,
+  type TopicDirectory,
+  topicParams,
+} from "./topic-access.js";
 
 export interface SendDeps {
   readonly directory: TopicDirectory;
@@ -54,8 +62,7 @@ export const sendRoute = ({ directory, choice, writes, clock }: SendDeps): Route
       const batch = batchOf(body.messages, clock.nowMicros());
       const write = {
         caller,
-        topic,
-        partitionId,
+        address: addressIn(topic, partitionId),
         command: sendMessages,
         request: {
           ...targetOf(params),

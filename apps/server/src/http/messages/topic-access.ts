@@ -1,6 +1,7 @@
 import { Refusal, type Topic } from "@iggy/engine";
-import { ErrorCode, type Identifier, IggyError, type PartitionContext, partitionGroup } from "@iggy/protocol";
+import { ErrorCode, type Identifier, IggyError, type PartitionContext } from "@iggy/protocol";
 import type { Directory } from "../../dispatch/directory.js";
+import type { PartitionAddress } from "../../partitions/index.js";
 import type { Fences } from "../commands/index.js";
 import { object, type ShapeValue } from "../json/index.js";
 import { identifierText } from "../route/index.js";
@@ -23,9 +24,11 @@ export function findTopic(directory: TopicDirectory, params: TopicParams): Topic
   return topic;
 }
 
-/** One number for each partition of the node. */
-export const partitionKey = (topic: Topic, partitionId: number): number =>
-  partitionGroup({ streamId: topic.stream.id, topicId: topic.id, partitionId });
+export const addressIn = (topic: Topic, partitionId: number): PartitionAddress => ({
+  streamId: topic.stream.id,
+  topicId: topic.id,
+  partitionId,
+});
 
 /** The context that the caller sent, or the one of this moment. A partition that does not exist is 3007. */
 export function fencesOf(topic: Topic, partitionId: number, context: PartitionContext | null): Fences {

@@ -4,14 +4,18 @@ import type { IntegerForm } from "../json/index.js";
 import type { PiecedText } from "../route/index.js";
 
 /** What a client may take to receive an answer: this long, and more for what is large. */
-const SEND_MILLIS = 30_000;
-const SEND_BYTES_PER_MILLI = 64;
+const SEND_PATIENCE = { millis: 30_000, bytesPerMilli: 64 };
 
 /**
  * Sends a text while it is made, as fast as the client takes it. One that takes too long loses its connection, since what
  * the text is made from is held for it.
  */
-export function sendPieces(reply: FastifyReply, text: PiecedText, integers: IntegerForm): FastifyReply {
+export function sendPieces(
+  reply: FastifyReply,
+  text: PiecedText,
+  integers: IntegerForm,
+  patience = SEND_PATIENCE,
+): FastifyReply {
   const pieces = text.pieces(integers);
   const begun = begin(pieces, text.release);
   if (begun.isWhole) {
@@ -19,7 +23,7 @@ export function sendPieces(reply: FastifyReply, text: PiecedText, integers: Inte
     return reply.send(Buffer.from(begun.text));
   }
   const { raw } = reply;
-  const stalled = setTimeout(() => raw.destroy(), SEND_MILLIS + text.sizeBytes / SEND_BYTES_PER_MILLI);
+  const stalled = setTimeout(() => raw.destroy(), patience.millis + text.sizeBytes / patience.bytesPerMilli);
   const settle = (): void => {
     clearTimeout(stalled);
     text.release();

@@ -30,7 +30,7 @@ export class Api {
     this.token = token;
   }
 
-  static async signIn(server: RunningServer, username = "iggy", password = "iggy"): Promise<Api> {
+  static async signIn(server: Pick<RunningServer, "addresses">, username = "iggy", password = "iggy"): Promise<Api> {
     const base = `http://${server.addresses.http ?? ""}`;
     const { status, json } = await new Api(base, "").call("POST", "/users/login", { body: { username, password } });
     const token = isObject(json["access_token"]) ? json["access_token"]["token"] : undefined;
