@@ -1,6 +1,7 @@
 import { decodeResponse, ErrorCode, getPartitionRoute, Operation, type PartitionRoute } from "@iggy/protocol";
 import { Permits } from "../calls/permits.js";
 import { type Scope, ScopeEnded } from "../calls/scope.js";
+import { errorOf } from "../errors/index.js";
 import { type FrameBuffers, RequestFrame } from "../link/index.js";
 import type { RequestNumbers } from "../session/request-numbers.js";
 import type { Session } from "../session/session.js";
@@ -114,6 +115,11 @@ export class PartitionRoutes {
         }
         case "refused":
           if (attempt.code === ErrorCode.TransientNotAccepted || attempt.code === ErrorCode.NotPrimary) continue;
+          if (attempt.code === ErrorCode.Unauthenticated || attempt.code === ErrorCode.StaleClient) {
+            // The connection lost its session: only a bind tells whether the session itself is gone.
+            slot.link.fail(errorOf(attempt.code, "the server does not know the session of this connection"));
+            continue;
+          }
           if (missing.has(attempt.code) && !(await this.#router.isMetadataPrimary(slot, scope))) continue;
           return { kind: "refused", code: attempt.code };
       }

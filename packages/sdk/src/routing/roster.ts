@@ -1,5 +1,4 @@
-import { type ClusterMetadata, type ClusterNode, ErrorCode, NodeRole } from "@iggy/protocol";
-import { DeserializeError } from "../errors/index.js";
+import { type ClusterMetadata, type ClusterNode, NodeRole } from "@iggy/protocol";
 import { type Endpoint, endpointText, type TransportProtocol } from "../transport/index.js";
 
 /** A replica that has a link of its own. */
@@ -17,10 +16,6 @@ export class Roster {
   readonly #serving: readonly RosterReplica[];
 
   constructor(metadata: ClusterMetadata, protocol: TransportProtocol) {
-    const ids = new Set(metadata.nodes.map(({ replicaId }) => replicaId));
-    if (ids.size !== metadata.nodes.length) {
-      throw new DeserializeError(ErrorCode.InvalidFormat, "the roster names a replica twice");
-    }
     this.metadata = metadata;
     this.#protocol = protocol;
     this.#serving = metadata.nodes

@@ -13,6 +13,7 @@ import {
   ping,
   PROTOCOL_VERSION,
   type SessionReply,
+  WireError,
 } from "@iggy/protocol";
 import { Scope } from "../calls/scope.js";
 import {
@@ -144,8 +145,15 @@ export class LinkCalls {
 
   /** Reads the roster as this node knows it. */
   async roster(link: Link, scope: Scope): Promise<ClusterMetadata> {
-    const attempt = await link.exchange(this.#read(getClusterMetadata), scope);
-    return decodeResponse(getClusterMetadata, payloadOf(attempt, "reading the roster", scope));
+    const payload = payloadOf(await link.exchange(this.#read(getClusterMetadata), scope), "reading the roster", scope);
+    try {
+      return decodeResponse(getClusterMetadata, payload);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      throw new DeserializeError(error.code, `the roster of ${link.address} does not decode: ${error.message}`, {
+        commandCode: getClusterMetadata.code,
+      });
+    }
   }
 
   async ping(link: Link, scope: Scope): Promise<void> {

@@ -30,6 +30,8 @@ export class ReplicaLink {
   /** Ends the dials under way. */
   #dialing: AbortController | undefined;
   #isFirstDial = true;
+  /** The next dial comes without a pause. */
+  #dialsAtOnce = true;
   /** Dials in a row that got no link which lasted. */
   #redials = 0;
   #isExhausted = false;
@@ -77,6 +79,7 @@ export class ReplicaLink {
     if (this.#isExhausted) {
       this.#isExhausted = false;
       this.#redials = 0;
+      this.#dialsAtOnce = true;
     }
     this.start();
   }
@@ -107,6 +110,7 @@ export class ReplicaLink {
 
   #take(link: Link): void {
     this.#slot = { link, replicaId: this.replicaId };
+    this.#dialsAtOnce = false;
     this.#firstDialEnded();
   }
 
@@ -117,7 +121,8 @@ export class ReplicaLink {
 
   async #dial(signal: AbortSignal): Promise<void> {
     const { open, mayDial, onUp, onFailure } = this.#settings;
-    while (this.#isFirstDial || (await this.#mayRedial(signal))) {
+    while (this.#dialsAtOnce || (await this.#mayRedial(signal))) {
+      this.#dialsAtOnce = false;
       try {
         const link = await open(this.endpoint, signal);
         if (signal.aborted) {

@@ -61,6 +61,7 @@ export class MemoryNetwork {
 
 /** One connection in memory. Bytes arrive in later turns of the event loop, as they do from a socket. */
 export class MemoryConnection implements Connection, Wire {
+  remoteHost: string | undefined;
   readonly #handlers: ConnectionHandlers;
   readonly #node: ScriptedNode;
   readonly #faults: Faults;

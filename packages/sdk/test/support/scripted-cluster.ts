@@ -5,6 +5,7 @@ import {
   decodeRequest,
   encodeResponse,
   encodeResult,
+  fetchMessages,
   getClusterMetadata,
   getPartitionRoute,
   isPartitionOperation,
@@ -112,6 +113,8 @@ export class ScriptedCluster {
   dialMillis = 0;
   /** Faults of the next connections, to any node; none without an entry. */
   faults: Faults[] = [];
+  /** Connections tell the address that they led to. */
+  tellsRemoteHost = true;
   /** Further addresses that lead to a node. */
   readonly aliases = new Map<string, number>();
 
@@ -119,6 +122,22 @@ export class ScriptedCluster {
     this.replicas = Array.from({ length: nodes }, (_, id) => new ClusterReplica(this, id));
     for (let id = 0; id < partitions; id++) {
       this.partitions.set(id, { incarnation: 41n, view: 1, primary: id % nodes });
+    }
+  }
+
+  /** Everything works again. */
+  heal(): void {
+    this.intercept = () => false;
+    if (this.leader < 0) this.leader = 0;
+    for (const replica of this.replicas) {
+      replica.isUp = true;
+      replica.isCutOff = false;
+      replica.knowsNothing = false;
+      replica.beliefs.clear();
+      replica.believedLeader = undefined;
+      // What a frozen node did not answer stays without an answer.
+      if (replica.isFrozen) replica.dropAll();
+      replica.isFrozen = false;
     }
   }
 
@@ -175,7 +194,9 @@ export class ScriptedCluster {
             ({ port, replicaId }) => address === `127.0.0.1:${String(port)}` || this.aliases.get(address) === replicaId,
           );
           if (replica?.isUp !== true || replica.isCutOff) throw new Error(`connection to ${address} refused`);
-          return new MemoryConnection(replica, handlers, this.faults.shift() ?? {});
+          const connection = new MemoryConnection(replica, handlers, this.faults.shift() ?? {});
+          if (this.tellsRemoteHost) connection.remoteHost = "127.0.0.1";
+          return connection;
         } finally {
           this.dialing--;
         }
@@ -390,6 +411,8 @@ function credentialsOf({ body }: Received): { readonly username: string | undefi
   }
 }
 
+const waitingReads: ReadonlySet<number> = new Set([pollMessagesDeferred.code, fetchMessages.code]);
+
 /** What makes a request the same one: everything but the budgets inside of a waiting read. */
-const identityOf = (header: RequestHeader, frame: Uint8Array): string =>
-  header.operation === Operation.NonReplicated ? `${String(header.client)}/${String(header.commandCode)}` : hexOf(frame);
+const identityOf = ({ client, commandCode }: RequestHeader, frame: Uint8Array): string =>
+  waitingReads.has(commandCode) ? `${String(client)}/${String(commandCode)}` : hexOf(frame);
