@@ -10,10 +10,9 @@ export function answer(
   { status, headers, content }: Outcome,
 ): FastifyReply {
   reply.code(status);
-  for (const name in headers) {
-    // A connection of HTTP/2 has other means, and a field of this name would be an error.
-    if (name !== "connection" || request.raw.httpVersionMajor === 1) reply.header(name, headers[name]);
-  }
+  for (const name in headers) reply.header(name, headers[name]);
+  // A connection of HTTP/2 has other means, and a field of this name would be an error. Fastify sets it, too.
+  if (request.raw.httpVersionMajor !== 1) reply.removeHeader("connection");
   switch (content.kind) {
     case "none":
       return reply.send();
