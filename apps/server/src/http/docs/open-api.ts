@@ -6,7 +6,11 @@ const ERRORS = [
   [401, "No valid credential."],
   [403, "The user lacks the permission."],
   [404, "There is nothing of this name."],
+  [413, "The body is larger than `http.max_request_size`."],
+  [415, "The body is no `application/json`."],
+  [429, "Too many writes of this session are under way; send it again after `retry-after`."],
   [503, "Not taken; send it again after `retry-after`."],
+  [504, "The outcome is unknown: it may still take effect."],
 ] as const;
 
 /** The document of the API in the words of OpenAPI 3.1, from the table of its routes. */
@@ -106,16 +110,20 @@ const headersOf = (headers: Readonly<Record<string, string>>): JsonObject =>
   );
 
 /** Errors that a route may answer; those of its own answers are not repeated. */
-function errors({ access, answers: given, params }: Route): JsonObject {
+function errors({ access, answers: given, params, body, place, method }: Route): JsonObject {
   const own = new Set(given.map(({ status }) => status));
-  const applies = (status: number): boolean => {
-    if (own.has(status)) return false;
-    if (status === 401) return access.kind !== "public";
-    if (status === 403) return access.kind === "right";
-    return status === 404 ? params !== undefined : true;
+  const isWrite = method !== "GET";
+  const depends: Readonly<Record<number, boolean>> = {
+    401: access.kind !== "public",
+    403: access.kind === "right",
+    404: params !== undefined,
+    413: body !== undefined,
+    415: body !== undefined,
+    429: place === "partition" && isWrite,
+    504: place === "partition" || isWrite,
   };
   return Object.fromEntries(
-    ERRORS.filter(([status]) => applies(status)).map(([status, description]) => [
+    ERRORS.filter(([status]) => !own.has(status) && depends[status] !== false).map(([status, description]) => [
       String(status),
       { description, content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } } },
     ]),

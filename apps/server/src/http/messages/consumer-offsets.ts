@@ -54,7 +54,7 @@ const found = json(
 const stored = empty(204, "Stored.");
 const deleted = empty(204, "Forgotten.");
 
-const tag = "consumer offsets";
+const tag = "Consumer offsets";
 const path = `${TOPIC_PATH}/consumer-offsets`;
 
 export const offsetRoutes = ({ directory, runner, writes }: OffsetDeps): readonly Route[] => [

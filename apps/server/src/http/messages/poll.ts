@@ -45,7 +45,7 @@ export const pollRoutes = (deps: PollDeps): readonly Route[] => [
   route({
     method: "GET",
     path: `${TOPIC_PATH}/messages`,
-    tag: "messages",
+    tag: "Messages",
     summary: "Read messages that are there",
     access: needs("poll"),
     place: "partition",
@@ -69,7 +69,7 @@ const deferred = (deps: PollDeps, method: Method, summary: string): Route =>
   route({
     method,
     path: `${TOPIC_PATH}/messages/deferred`,
-    tag: "messages",
+    tag: "Messages",
     summary,
     access: needs("poll"),
     place: "partition",

@@ -47,7 +47,7 @@ export const sendRoute = ({ directory, choice, writes, clock }: SendDeps): Route
   route({
     method: "POST",
     path: `${TOPIC_PATH}/messages`,
-    tag: "messages",
+    tag: "Messages",
     summary: "Append messages to one partition",
     access: needs("send"),
     place: "partition",
