@@ -69,9 +69,18 @@ export {
 } from "./client/config.js";
 export { formatConnectionString, parseConnectionString } from "./client/connection-string.js";
 export type { ClientEvent } from "./client/emitter.js";
-export type { MessageConsumer, Received } from "./consumer/consumer.js";
-export type { ConsumerEventName, ConsumerEvents } from "./consumer/consumer-events.js";
-export type { ConsumerGroupOptions, ConsumerOptions } from "./consumer/consumer-options.js";
+export type { MessageConsumer } from "./consumer/consumer.js";
+export type { ConsumerGroupOptions, ConsumerOptions, TypedPayload } from "./consumer/consumer-options.js";
+export {
+  type Backoff,
+  type DeadLetter,
+  DeadLetterHeader,
+  type HandleOptions,
+  type HandlerContext,
+  type MessageHandler,
+  type RunOptions,
+} from "./consumer/handling/index.js";
+export type { Received } from "./consumer/received.js";
 export { Aes256GcmEncryptor, Aes256GcmSivEncryptor, type Encryptor } from "./encryption/index.js";
 export * from "./errors/public.js";
 export {
@@ -89,12 +98,15 @@ export type { IdempotentOptions, ProducerIdentity, SavedIdentity } from "./produ
 export type { MessageTracing } from "./producer/message-tracing.js";
 export type { ProducerMessage } from "./producer/prepared-send.js";
 export type { Producer, ProducerSendOptions, SendTo } from "./producer/producer.js";
+export type { ProducerOptions, ShardedSend, Sharding, TypedProducerOptions } from "./producer/producer-options.js";
 export type {
-  ProducerOptions,
-  ShardedSend,
-  Sharding,
-  TypedProducerOptions,
-} from "./producer/producer-options.js";
+  ConsumerEventName,
+  ConsumerEvents,
+  PartitionFigures,
+  PartitionReader,
+  PartitionReaderOptions,
+  ReaderEventName,
+} from "./reader/index.js";
 export type { Credentials, CredentialsSource, PasswordCredentials, TokenCredentials } from "./session/credentials.js";
 export type { ClientEventName, ClientEvents } from "./session/events.js";
 export type { BytesLike, U64Like } from "./values/check.js";

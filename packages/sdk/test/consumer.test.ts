@@ -2,6 +2,7 @@ import {
   cancelDeferredRequest,
   createConsumerGroup,
   decodeRequest,
+  fetchMessages,
   joinConsumerGroup,
   leaveConsumerGroup,
   pollMessagesDeferred,
@@ -15,6 +16,7 @@ import {
   DeserializeError,
   PartitionHistoryError,
   PollingStrategy,
+  ReadError,
   type Received,
   UnauthorizedError,
 } from "../src/index.js";
@@ -89,7 +91,9 @@ describe("a consumer of named partitions", () => {
     await using reading = consumer();
     const next = reading.next();
     await turn(100);
-    expect(node.of(pollMessagesDeferred)).toHaveLength(2);
+    // One read resolves the starts, one waits for both partitions.
+    expect(node.reads).toHaveLength(2);
+    expect(node.waiting).toBe(1);
     node.append(1, "x");
     expect((await next).value?.message.text()).toBe("x");
   });
@@ -99,7 +103,7 @@ describe("a consumer of named partitions", () => {
     await using reading = consumer({ pollOptions: { maxWait: 0 }, pollingRetryInterval: 50 });
     const next = reading.next();
     await turn(200);
-    expect(node.of(pollMessagesDeferred).length).toBeLessThan(7);
+    expect(node.reads.length).toBeLessThan(7);
     node.append(0, "x");
     expect((await next).value?.message.text()).toBe("x");
   });
@@ -111,15 +115,19 @@ describe("a consumer of named partitions", () => {
     await reading.next();
     await turn(30);
     // One in hand, four slots.
-    expect(node.of(pollMessagesDeferred).length).toBeLessThanOrEqual(6);
+    expect(node.reads.length).toBeLessThanOrEqual(6);
     expect(await take(reading, 50)).toHaveLength(50);
-    const requests = node.of(pollMessagesDeferred).map(({ body }) => decodeRequest(pollMessagesDeferred, body));
-    expect(requests.slice(1).every(({ poll }) => poll.strategy.kind === "offset")).toBe(true);
+    const requests = node.of(fetchMessages).map(({ body }) => decodeRequest(fetchMessages, body));
+    expect(requests.slice(1).every(({ targets }) => targets[0]?.strategy.kind === "offset")).toBe(true);
   });
 
-  test("more partitions than slots share them, each with its part of the wait", async () => {
+  test("partitions that start at a time are read alone: with more of them than slots each has its part of the wait", async () => {
     const { node, consumer } = setUp(8);
-    await using reading = consumer({ pollOptions: { maxWait: 400 }, prefetchBytes: 2 * 1_048_576 });
+    await using reading = consumer({
+      pollingStrategy: PollingStrategy.Timestamp(1),
+      pollOptions: { maxWait: 400 },
+      prefetchBytes: 2 * 1_048_576,
+    });
     const next = reading.next();
     await turn(20);
     expect(node.waiting).toBe(2);
@@ -161,7 +169,12 @@ describe("a consumer of named partitions", () => {
     node.append(0, "a");
     node.refusals.set(0, [41, 41, 41, 41, 41, 41]);
     await using reading = consumer({ pollingRetryInterval: 1 });
-    await expect(reading.next()).rejects.toBeInstanceOf(UnauthorizedError);
+    await expect(reading.next()).rejects.toMatchObject({
+      name: "ReadError",
+      partitionId: 0,
+      isLastingRefusal: true,
+      error: expect.any(UnauthorizedError) as UnauthorizedError,
+    });
     await reading.seek(0, PollingStrategy.First);
     expect((await reading.next()).value?.message.text()).toBe("a");
   });
@@ -172,19 +185,32 @@ describe("a consumer of named partitions", () => {
     await using reading = consumer({ pollOptions: { maxWait: 20 } });
     expect(await take(reading, 1)).toEqual(["a"]);
     node.refusals.set(0, [87]);
-    await expect(reading.next()).rejects.toBeInstanceOf(PartitionHistoryError);
+    await expect(reading.next()).rejects.toMatchObject({
+      name: "ReadError",
+      error: expect.any(PartitionHistoryError) as PartitionHistoryError,
+    });
     node.append(0, "b");
     await reading.seek(0, PollingStrategy.Offset(1));
     expect((await reading.next()).value?.message.text()).toBe("b");
   });
 
-  test("damaged messages are an error of their partition, never data", async () => {
-    const { node, consumer } = setUp();
+  test("a damaged message is an error that names it, never data; what is before and behind it can be read", async () => {
+    const { node, consumer } = setUp(2);
     node.append(0, "good", "bad");
+    node.append(0, "behind");
+    node.append(1, "other");
     const bytes = node.partitions[0]?.batches[0]?.bytes;
     if (bytes !== undefined) bytes[bytes.length - 1] = 0;
     await using reading = consumer();
-    await expect(reading.next()).rejects.toBeInstanceOf(DeserializeError);
+    expect((await take(reading, 2)).sort()).toEqual(["good", "other"]);
+    const error = await reading.next().catch((reason: unknown) => reason);
+    if (!(error instanceof ReadError) || error.skip === undefined) throw new Error("no ReadError with a way on");
+    expect(error.error).toBeInstanceOf(DeserializeError);
+    expect(error).toMatchObject({ partitionId: 0, record: { offset: 1n } });
+    // It is said again until somebody goes past it.
+    await expect(reading.next()).rejects.toBeInstanceOf(ReadError);
+    await reading.seek(0, error.skip);
+    expect(await take(reading, 1)).toEqual(["behind"]);
   });
 
   test("replays are filtered, unless they are wanted or asked for by a seek", async () => {
@@ -328,7 +354,7 @@ describe("committing", () => {
     const reading = consumer({ pollOptions: { commit: CommitPolicy.OnRead } });
     const { value } = await reading.next();
     await turn(20);
-    expect(node.of(pollMessagesDeferred)).toHaveLength(1);
+    expect(node.reads).toHaveLength(1);
     expect(node.stored.get(0)).toBe(2);
     await expect(value?.commit()).rejects.toMatchObject({ code: 3 });
     await reading.close();
@@ -343,7 +369,7 @@ describe("committing", () => {
     // The read takes effect and its answer is lost.
     let isLost = false;
     node.handler = (received) => {
-      if (received.code !== pollMessagesDeferred.code || isLost) {
+      if (received.code !== fetchMessages.code || isLost) {
         node.serve(received);
         return;
       }
@@ -483,10 +509,10 @@ describe("the end", () => {
     const reading = consumer({ pollOptions: { maxWait: 60_000 } });
     const loop = take(reading, 1);
     await turn(20);
-    expect(node.waiting).toBe(2);
+    expect(node.waiting).toBe(1);
     await reading.close();
     expect(await loop).toEqual([]);
-    await node.until(cancelDeferredRequest, 2);
+    await node.until(cancelDeferredRequest, 1);
     expect(node.waiting).toBe(0);
     expect(await reading.next()).toEqual({ done: true, value: undefined });
   });
@@ -525,6 +551,7 @@ describe("the end", () => {
     abort.abort();
     expect(await loop).toEqual([]);
     expect(await take(consumer({ signal: AbortSignal.abort() }), 1)).toEqual([]);
+    await node.until(cancelDeferredRequest, 1);
     expect(node.waiting).toBe(0);
   });
 

@@ -230,9 +230,10 @@ export class FetchCalls {
   ): readonly FetchSection[] {
     const reply = decoded(fetchMessages, payload);
     decoding(fetchMessages, () => checkFetchReply(request, reply));
+    const asked = new Map(group.map((placed) => [placed.target.partitionId, placed]));
     return fetchSections(reply).flatMap(({ section, records }) => {
       const { partitionId, status } = section;
-      const found = group.find(({ target }) => target.partitionId === partitionId);
+      const found = asked.get(partitionId);
       if (found === undefined) return [];
       const { strategy } = found.target;
       if (status !== 0) {

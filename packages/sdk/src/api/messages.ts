@@ -12,6 +12,7 @@ import { Partitioning, toPartitioning } from "../values/partitioning.js";
 import { CommitPolicy, type PollOptions, readLimitsOf } from "../values/poll-options.js";
 import { PolledMessages } from "../values/polled-messages.js";
 import { checkStrategy, PollingStrategy } from "../values/polling-strategy.js";
+import type { PartitionReader, PartitionReaderOptions } from "../reader/index.js";
 import type { Assignments } from "./assignments.js";
 import type { CallOptions } from "./caller.js";
 import { aboutPartition, type ConsumerTarget, partitionOf } from "./consumer-target.js";
@@ -71,6 +72,8 @@ export class MessageApi {
   readonly #fetches: FetchCalls;
   readonly #assignments: Assignments;
   readonly #defaults: MessageDefaults;
+  /** Opens a reader: `client.reader` under the name that earlier clients gave it. */
+  readonly reader: (options: PartitionReaderOptions) => Promise<PartitionReader>;
 
   constructor(
     sends: SendCalls,
@@ -78,12 +81,14 @@ export class MessageApi {
     fetches: FetchCalls,
     assignments: Assignments,
     defaults: MessageDefaults,
+    reader: (options: PartitionReaderOptions) => Promise<PartitionReader>,
   ) {
     this.#sends = sends;
     this.#polls = polls;
     this.#fetches = fetches;
     this.#assignments = assignments;
     this.#defaults = defaults;
+    this.reader = reader;
   }
 
   /** Sends messages as one batch to one partition. Resolves when it is committed. */

@@ -19,19 +19,14 @@ import { TokenApi } from "../api/tokens.js";
 import { TopicApi } from "../api/topics.js";
 import { UserApi } from "../api/users.js";
 import { CallEngine } from "../calls/engine.js";
-import { MessageConsumer } from "../consumer/consumer.js";
-import {
-  type ConsumerGroupOptions,
-  type ConsumerOptions,
-  consumerSettings,
-  type ConsumerSettings,
-  groupSettings,
-} from "../consumer/consumer-options.js";
+import type { MessageConsumer } from "../consumer/consumer.js";
+import type { ConsumerGroupOptions, ConsumerOptions, TypedPayload } from "../consumer/consumer-options.js";
 import { checkedEncryptor } from "../encryption/index.js";
 import { ClientShutdownError, FeatureUnavailableError } from "../errors/index.js";
 import { Producer } from "../producer/producer.js";
 import type { ProducerDefaults, ProducerOptions, TypedProducerOptions } from "../producer/producer-options.js";
 import { FrameBuffers } from "../link/index.js";
+import type { PartitionReader, PartitionReaderOptions } from "../reader/index.js";
 import { PartitionRoutes } from "../routing/partition-routes.js";
 import { RouteCache } from "../routing/route-cache.js";
 import { Connector } from "../session/connector.js";
@@ -49,6 +44,7 @@ import { parseConnectionString } from "./connection-string.js";
 import { type ClientEvent, Emitter } from "./emitter.js";
 import { guardedInstrumentation } from "./instrumentation.js";
 import type { Platform } from "./platform.js";
+import { Readers } from "./readers.js";
 import { type Settings, settingsOf } from "./settings.js";
 
 export interface ConnectionInfo {
@@ -88,7 +84,7 @@ export class ClientCore implements AsyncDisposable {
   readonly #closables = new Set<Closable>();
   readonly #engine: CallEngine;
   readonly #sends: SendCalls;
-  readonly #polls: PollCalls;
+  readonly #readers: Readers;
   readonly #producerDefaults: ProducerDefaults;
   readonly #defaults: MessageDefaults;
   #closing: Promise<void> | undefined;
@@ -165,7 +161,6 @@ export class ClientCore implements AsyncDisposable {
     this.#connector = connector;
     this.#engine = engine;
     this.#sends = sends;
-    this.#polls = polls;
     this.#producerDefaults = { partitioner: config.partitioner, encryptor };
     this.#defaults = { clock: settings.clock, ids: new RandomIds(), encryptor };
     this.#raw = new RawCalls(caller, connector, routes);
@@ -184,8 +179,29 @@ export class ClientCore implements AsyncDisposable {
     this.group = new GroupApi(caller);
     this.offset = new OffsetApi(caller);
     const assignments = new Assignments(this.group);
-    this.message = new MessageApi(sends, polls, fetches, assignments, this.#defaults);
+    this.message = new MessageApi(sends, polls, fetches, assignments, this.#defaults, (options) =>
+      this.reader(options),
+    );
     this.operation = new OperationApi(engine);
+    this.#readers = new Readers(
+      {
+        polls,
+        fetches,
+        offsets: this.offset,
+        groups: this.group,
+        topics: this.topic,
+        operations: this.operation,
+        producer: (options) => this.producer(options),
+        onSessionReset: (listener) => {
+          this.#emitter.on("sessionReset", listener);
+          return () => this.#emitter.off("sessionReset", listener);
+        },
+        encryptor: encryptor,
+        platform,
+        random,
+      },
+      this.#closables,
+    );
   }
 
   /** Connects and signs in. Optional: the first call does it as well. Callers at the same time share one attempt. */
@@ -238,13 +254,25 @@ export class ClientCore implements AsyncDisposable {
   }
 
   /** Reads partitions of a topic as a consumer of its own. */
-  consumer(options: ConsumerOptions): MessageConsumer {
-    return this.#consume(consumerSettings(options));
+  consumer<Value>(options: ConsumerOptions & TypedPayload<Value>): MessageConsumer<Value>;
+  consumer(options: ConsumerOptions): MessageConsumer;
+  consumer<Value>(options: ConsumerOptions & Partial<TypedPayload<Value>>): MessageConsumer<Value> {
+    return this.#readers.consumer(options);
   }
 
   /** Reads the partitions that a consumer group gives to this client. */
-  consumerGroup(options: ConsumerGroupOptions): MessageConsumer {
-    return this.#consume(groupSettings(options));
+  consumerGroup<Value>(options: ConsumerGroupOptions & TypedPayload<Value>): MessageConsumer<Value>;
+  consumerGroup(options: ConsumerGroupOptions): MessageConsumer;
+  consumerGroup<Value>(options: ConsumerGroupOptions & Partial<TypedPayload<Value>>): MessageConsumer<Value> {
+    return this.#readers.consumerGroup(options);
+  }
+
+  /**
+   * Reads up to 1000 partitions batch by batch: those it names, or as a member of an existing group, which it joins
+   * before this resolves.
+   */
+  reader(options: PartitionReaderOptions): Promise<PartitionReader> {
+    return this.#readers.reader(options);
   }
 
   /** Sends a request whose payload is already encoded. Resolves with the payload of the reply. */
@@ -297,19 +325,6 @@ export class ClientCore implements AsyncDisposable {
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     const { transport } = this.#settings;
     return `Client { ${transport} ${this.#connector.address}, ${this.#connector.phase} }`;
-  }
-
-  #consume(settings: ConsumerSettings): MessageConsumer {
-    const consumer = new MessageConsumer(settings, {
-      polls: this.#polls,
-      offsets: this.offset,
-      groups: this.group,
-      topics: this.topic,
-      operations: this.operation,
-      onClose: (closed) => this.#closables.delete(closed),
-    });
-    this.#closables.add(consumer);
-    return consumer;
   }
 
   async #close(graceful: boolean): Promise<void> {

@@ -1,10 +1,14 @@
 import { FeatureUnavailableError } from "../errors/index.js";
 import type { TcpOptions } from "../transport/tcp.js";
+import { nodeCallScope } from "./node-calls.js";
+import { nodeReadable } from "./node-readable.js";
 import type { Platform } from "./platform.js";
 import type { TransportOptions } from "./config.js";
 
 /** Sockets of Node.js, loaded when the first connection needs them. */
 export const nodePlatform: Platform = {
+  makeScope: nodeCallScope,
+  readable: nodeReadable,
   async loadTransport(name, config) {
     const tcp = tcpOptions(config.options ?? {});
     switch (name) {

@@ -1,16 +1,22 @@
 import { ErrorCode } from "@iggy/protocol";
+import type { Encryptor } from "../encryption/index.js";
 import { ValidationError } from "../errors/index.js";
-import { integer, u32 } from "../values/check.js";
+import { checkedCodec, type PayloadCodec } from "../payload/index.js";
+import { longestTimerMs, type ReadSettings, readSettings } from "../reader/index.js";
+import { integer, wrongType } from "../values/check.js";
 import { Consumer } from "../values/consumer.js";
 import { type Duration, milliseconds } from "../values/duration.js";
-import { type Id, toIdentifier } from "../values/id.js";
-import { type PollOptions, type ReadLimits, readLimitsOf } from "../values/poll-options.js";
-import { PollingStrategy } from "../values/polling-strategy.js";
+import type { Id } from "../values/id.js";
+import type { PollOptions } from "../values/poll-options.js";
+import type { PollingStrategy } from "../values/polling-strategy.js";
 
 interface CommonOptions {
   readonly streamId: Id;
   readonly topicId: Id;
-  /** Where a partition without a position starts; `Next` without it. A continuation is refused. */
+  /**
+   * Where a partition without a position starts; `Next` without it, which is the oldest message when no offset is
+   * stored. A group always goes on from its stored offset where there is one. A continuation is refused.
+   */
   readonly pollingStrategy?: PollingStrategy;
   /** Per request; waits are 5 s without it. */
   readonly pollOptions?: PollOptions;
@@ -20,11 +26,18 @@ interface CommonOptions {
   readonly prefetchMessages?: number;
   /** Wait after a refused read, 1 s without it. */
   readonly pollingRetryInterval?: Duration;
+  /** Decrypts payloads and headers; the client's without it, `false` for none. */
+  readonly encryptor?: Encryptor | false;
   /** Repeats of `init` while the stream or topic is missing. */
   readonly init?: { readonly retries?: number; readonly interval?: Duration };
   /** True delivers messages again that were delivered before from the same history. */
   readonly allowReplay?: boolean;
-  /** How long `close()` waits for the last stores of offsets, 5 s without it. */
+  /**
+   * Whether an error ends the read that meets it. Without it, what passes by itself becomes an `error` event, and what
+   * somebody has to see to is thrown. `continue` throws only when nothing can be read any more.
+   */
+  readonly onError?: "throw" | "continue";
+  /** How long `close()` waits for handlers and for the last stores of offsets, 5 s without it. */
   readonly offsetDrainTimeout?: Duration;
   /** Ends iteration and closes. */
   readonly signal?: AbortSignal;
@@ -44,76 +57,98 @@ export interface ConsumerGroupOptions extends CommonOptions {
   readonly createGroup?: boolean;
 }
 
+/** Options of a consumer whose messages have values. */
+export interface TypedPayload<Value> {
+  /** Reads payloads: what `value()` of each message gives. */
+  readonly payload: PayloadCodec<never, Value>;
+}
+
 export interface ConsumerSettings {
-  readonly consumer: Consumer;
-  readonly streamId: Id;
-  readonly topicId: Id;
-  /** Sorted, none twice; undefined for a group, which is told. */
-  readonly partitions: readonly number[] | undefined;
-  readonly createGroup: boolean;
-  readonly start: PollingStrategy;
-  readonly limits: ReadLimits;
-  /** Replies that may be on the way or not yet delivered. */
-  readonly slots: number;
-  readonly retryIntervalMs: number;
+  readonly read: ReadSettings;
+  readonly payload: PayloadCodec<never, unknown> | undefined;
+  /** Whether the caller chose who stores offsets. */
+  readonly isCommitChosen: boolean;
   readonly init: { readonly retries: number; readonly intervalMs: number };
   readonly allowReplay: boolean;
+  readonly onError: "throw" | "continue" | undefined;
   readonly offsetDrainTimeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
-const maxSlots = 16;
-const longestTimerMs = 2 ** 31 - 1;
+type Payload = Partial<TypedPayload<unknown>>;
 
-export function consumerSettings(options: ConsumerOptions): ConsumerSettings {
-  const partitions = [...new Set(options.partitions)].sort((a, b) => a - b);
-  for (const partition of partitions) u32("partitions", partition);
-  if (partitions.length === 0) {
-    throw new ValidationError(ErrorCode.InvalidCommand, "a consumer needs a partition");
-  }
-  return { ...commonSettings(options, Consumer.Named(options.name)), partitions, createGroup: false };
+export function consumerSettings(
+  options: ConsumerOptions & Payload,
+  clientEncryptor: Encryptor | undefined,
+): ConsumerSettings {
+  return commonSettings(options, Consumer.Named(options.name), options.partitions, false, clientEncryptor);
 }
 
-export function groupSettings(options: ConsumerGroupOptions): ConsumerSettings {
+export function groupSettings(
+  options: ConsumerGroupOptions & Payload,
+  clientEncryptor: Encryptor | undefined,
+): ConsumerSettings {
   if ("partitions" in options) {
-    throw new ValidationError(ErrorCode.InvalidCommand, "a group is told its partitions; it takes none");
+    throw new ValidationError(ErrorCode.InvalidCommand, "partitions: a group is told its partitions; it takes none");
   }
-  return {
-    ...commonSettings(options, Consumer.Group(options.name)),
-    partitions: undefined,
-    createGroup: options.createGroup ?? true,
-  };
+  return commonSettings(
+    options,
+    Consumer.Group(options.name),
+    undefined,
+    checkedBoolean("createGroup", options.createGroup ?? true),
+    clientEncryptor,
+  );
 }
 
 function commonSettings(
-  options: CommonOptions,
+  options: CommonOptions & Payload,
   consumer: Consumer,
-): Omit<ConsumerSettings, "partitions" | "createGroup"> {
-  toIdentifier("name", consumer.id);
-  toIdentifier("streamId", options.streamId);
-  toIdentifier("topicId", options.topicId);
-  const start = options.pollingStrategy ?? PollingStrategy.Next;
-  if (start.bound !== undefined) {
-    throw new ValidationError(ErrorCode.InvalidCommand, "a consumer does not start at a continuation");
-  }
-  const limits = readLimitsOf(options.pollOptions ?? {}, 5000);
-  const messages = integer("prefetchMessages", options.prefetchMessages ?? Math.max(16_000, limits.count), 1, 2 ** 32);
-  const bytes = integer("prefetchBytes", options.prefetchBytes ?? 16 * 1_048_576, 1, 2 ** 40);
+  partitions: readonly number[] | undefined,
+  createGroup: boolean,
+  clientEncryptor: Encryptor | undefined,
+): ConsumerSettings {
   const { retries = 0, interval = 1000 } = options.init ?? {};
   return {
-    consumer,
-    streamId: options.streamId,
-    topicId: options.topicId,
-    start,
-    limits,
-    slots: Math.max(1, Math.min(maxSlots, Math.floor(Math.min(messages / limits.count, bytes / limits.maxBytes)))),
-    retryIntervalMs: milliseconds("pollingRetryInterval", options.pollingRetryInterval ?? 1000, 1, longestTimerMs),
+    read: readSettings(
+      {
+        consumer,
+        streamId: options.streamId,
+        topicId: options.topicId,
+        partitions,
+        createGroup,
+        start: options.pollingStrategy,
+        options: options.pollOptions,
+        prefetchBytes: options.prefetchBytes,
+        prefetchMessages: options.prefetchMessages,
+        retryInterval: options.pollingRetryInterval,
+        encryptor: options.encryptor === false ? undefined : (options.encryptor ?? clientEncryptor),
+      },
+      { start: "pollingStrategy", retryInterval: "pollingRetryInterval" },
+    ),
+    payload: checkedCodec("payload", options.payload),
+    isCommitChosen: options.pollOptions?.commit !== undefined,
     init: {
       retries: retries === Infinity ? Infinity : integer("init.retries", retries, 0, 0xffff_ffff),
       intervalMs: milliseconds("init.interval", interval, 0, longestTimerMs),
     },
-    allowReplay: options.allowReplay ?? false,
+    allowReplay: checkedBoolean("allowReplay", options.allowReplay ?? false),
+    onError: checkedOnError(options.onError),
     offsetDrainTimeoutMs: milliseconds("offsetDrainTimeout", options.offsetDrainTimeout ?? 5000, 0, longestTimerMs),
-    signal: options.signal,
+    signal: checkedSignal(options.signal),
   };
+}
+
+function checkedBoolean(argument: string, value: unknown): boolean {
+  if (typeof value !== "boolean") throw wrongType(argument, "true or false", value);
+  return value;
+}
+
+function checkedOnError(value: CommonOptions["onError"]): CommonOptions["onError"] {
+  if (value === undefined || ["throw", "continue"].includes(value)) return value;
+  throw new ValidationError(ErrorCode.InvalidConfiguration, 'onError takes "throw" or "continue"');
+}
+
+function checkedSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal === undefined || signal instanceof AbortSignal) return signal;
+  throw wrongType("signal", "an AbortSignal", signal);
 }

@@ -1,105 +1,94 @@
+import type { Readable } from "node:stream";
 import { ErrorCode } from "@iggy/protocol";
 import type { CallOptions } from "../api/caller.js";
-import type { GroupApi } from "../api/groups.js";
-import type { OffsetApi } from "../api/offsets.js";
-import type { OperationApi } from "../api/operations.js";
-import type { PollCalls } from "../api/polls.js";
-import { type TopicApi, topicTarget } from "../api/topics.js";
-import { ClientShutdownError, errorOf, IggyError, ValidationError } from "../errors/index.js";
-import { TypedEmitter } from "../events/typed-emitter.js";
+import type { TopicApi } from "../api/topics.js";
+import type { CallScope, MakeReadable } from "../client/platform.js";
+import { ClientShutdownError, errorOf, FeatureUnavailableError, IggyError, ValidationError } from "../errors/index.js";
+import type { Producer } from "../producer/producer.js";
+import type { ProducerOptions } from "../producer/producer-options.js";
+import {
+  type ConsumerEventName,
+  type ConsumerEvents,
+  type PartitionFigures,
+  Reading,
+  type ReadingParts,
+} from "../reader/index.js";
+import type { Random } from "../time/backoff.js";
 import { sleep } from "../time/sleep.js";
-import { type U64Like, u32, u64 } from "../values/check.js";
-import { toConsumer } from "../values/consumer.js";
+import { type U64Like, u32 } from "../values/check.js";
 import type { Id } from "../values/id.js";
-import type { Message } from "../values/message.js";
 import { CommitPolicy } from "../values/poll-options.js";
-import type { PolledMessages } from "../values/polled-messages.js";
-import { checkStrategy, PollingStrategy } from "../values/polling-strategy.js";
+import { checkStrategy, type PollingStrategy } from "../values/polling-strategy.js";
 import type { Checkpoint } from "../values/position.js";
-import type { ConsumerEventName, ConsumerEvents } from "./consumer-events.js";
-import { ConsumerOffsets } from "./consumer-offsets.js";
 import type { ConsumerSettings } from "./consumer-options.js";
-import { Delivery } from "./delivery.js";
-import { Membership } from "./membership.js";
-import { OffsetCommitter } from "./offset-committer.js";
-import { FaultPolicy } from "./read-faults.js";
-import { ReadScheduler } from "./read-scheduler.js";
-
-/** One message as a consumer hands it over. */
-export interface Received {
-  readonly message: Message;
-  readonly partitionId: number;
-  /** Offset of the last message of the partition when the read was served. */
-  readonly currentOffset: bigint;
-  /** Messages of the partition behind this one. */
-  readonly lag: bigint;
-  readonly checkpoint: Checkpoint;
-  /** Stores the position of this message. */
-  commit(options?: CallOptions): Promise<void>;
-  /** Counts this message as consumed, under `Auto` with `after: "marked"`. */
-  mark(): void;
-}
+import { Delivery, type Delivered } from "./delivery.js";
+import {
+  type DeadLetter,
+  DeadLetters,
+  type HandleOptions,
+  HandlerLoop,
+  type HandleSettings,
+  handleSettings,
+  type MessageHandler,
+  type RunOptions,
+} from "./handling/index.js";
+import type { Received } from "./received.js";
+import { toReadableStream } from "./streams.js";
 
 /** What a consumer needs of its client. */
-export interface ConsumerParts {
-  readonly polls: PollCalls;
-  readonly offsets: OffsetApi;
-  readonly groups: GroupApi;
+export interface ConsumerParts extends ReadingParts {
   readonly topics: TopicApi;
-  readonly operations: OperationApi;
-  readonly onClose: (consumer: MessageConsumer) => void;
+  readonly producer: (options: ProducerOptions) => Producer;
+  /** Knows what is called from inside a handler, where the runtime can tell. */
+  readonly scope: CallScope | undefined;
+  /** Makes streams of Node.js, where there are some. */
+  readonly readable: MakeReadable | undefined;
+  readonly random: Random;
+  readonly onClose: () => void;
 }
 
 /**
- * Reads partitions of a topic, message by message, in the order of each partition. `for await` is the usual way to read;
- * `close()` or `await using` stores what is counted and leaves the group.
+ * Reads partitions of a topic, message by message, in the order of each partition: with `for await`, with `handle`, or
+ * as a stream, one of them at a time. `close()` or `await using` stores what is counted and leaves the group; a consumer
+ * that is not closed stays in its group until the session ends.
  */
-export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received> {
+export class MessageConsumer<Value = Uint8Array> implements AsyncDisposable, AsyncIterable<Received<Value>> {
   readonly #settings: ConsumerSettings;
   readonly #parts: ConsumerParts;
-  readonly #emitter: TypedEmitter<ConsumerEvents> = new TypedEmitter((name, error) => {
-    // An error listener that throws has nobody left to tell.
-    if (name !== "error") this.#emitter.emit("error", { error });
-  });
-  readonly #scheduler: ReadScheduler;
+  readonly #reading: Reading;
   readonly #delivery: Delivery;
-  readonly #offsets: ConsumerOffsets;
-  readonly #faultPolicy: FaultPolicy;
-  readonly #committer: OffsetCommitter | undefined;
-  readonly #membership: Membership | undefined;
-  /** Errors that end the reading of a partition, for the next read to throw. */
-  readonly #faults: unknown[] = [];
-  readonly #stopped = new AbortController();
-  readonly #wakers = new Set<() => void>();
+  readonly #closed = new AbortController();
   #initialized: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
+  #handling: HandlerLoop<Value> | undefined;
+  /** Last message of each partition up to which everything is handled, while handlers run. */
+  readonly #handled = new Map<number, Checkpoint>();
 
   /** @internal */
   constructor(settings: ConsumerSettings, parts: ConsumerParts) {
     this.#settings = settings;
     this.#parts = parts;
-    this.#scheduler = this.#makeScheduler();
-    this.#delivery = new Delivery(this.#scheduler, settings.allowReplay);
-    this.#offsets = new ConsumerOffsets(settings, parts.offsets, this.#delivery, this);
-    this.#faultPolicy = this.#makeFaultPolicy();
-    this.#committer = this.#makeCommitter();
-    this.#membership = settings.partitions === undefined ? this.#makeMembership() : undefined;
+    this.#reading = new Reading(settings.read, parts, {
+      isThrown: (error, kind) => this.#isThrown(error, kind),
+      onForget: (partitionId) => this.#onForget(partitionId),
+    });
+    this.#delivery = new Delivery(this.#reading, settings.allowReplay);
     const { signal } = settings;
     if (signal?.aborted === true) void this.close();
-    else signal?.addEventListener("abort", () => void this.close(), { signal: this.#stopped.signal });
+    else signal?.addEventListener("abort", () => void this.close(), { signal: this.#closed.signal });
   }
 
   get streamId(): Id {
-    return this.#settings.streamId;
+    return this.#settings.read.streamId;
   }
 
   get topicId(): Id {
-    return this.#settings.topicId;
+    return this.#settings.read.topicId;
   }
 
   /** The partitions that are read now. */
   get partitions(): readonly number[] {
-    return this.#scheduler.partitions;
+    return this.#reading.partitions;
   }
 
   /** Partition of the last message that was handed over. */
@@ -107,14 +96,26 @@ export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received>
     return this.#delivery.lastPartition;
   }
 
+  /** How the reading of every partition stands now. */
+  get state(): readonly PartitionFigures[] {
+    return this.partitions.flatMap((partitionId) => this.figures(partitionId) ?? []);
+  }
+
+  /** How the reading of a partition stands, its lag in messages and time among it; undefined for one not read here. */
+  figures(partitionId: number): PartitionFigures | undefined {
+    return this.#handling === undefined
+      ? this.#reading.figures(partitionId)
+      : this.#reading.figures(partitionId, this.#handled.get(partitionId));
+  }
+
   /** Offset of the last message that was handed over from a partition. */
   lastConsumedOffset(partitionId: number): bigint | undefined {
-    return this.#delivery.lastDelivered(partitionId)?.offset;
+    return this.#reading.lastDelivered(partitionId)?.offset;
   }
 
   /** Offset that this consumer stored last for a partition. */
   lastStoredOffset(partitionId: number): bigint | undefined {
-    return this.#offsets.lastStored(partitionId);
+    return this.#reading.lastStored(partitionId);
   }
 
   /** Checks the topic, joins the group, starts reading. The first read calls it. */
@@ -127,20 +128,22 @@ export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received>
   }
 
   /** The next message; `done` once the consumer is closed. An abort of `signal` keeps the message for the next call. */
-  async next({ signal }: { readonly signal?: AbortSignal } = {}): Promise<IteratorResult<Received, undefined>> {
+  async next({ signal }: { readonly signal?: AbortSignal } = {}): Promise<IteratorResult<Received<Value>, undefined>> {
+    this.#throwIfHandling();
     if (!(await this.#isReading())) return { done: true, value: undefined };
     this.#countProcessed();
     for (;;) {
       if (this.#closing !== undefined) return { done: true, value: undefined };
       const received = this.#deliver();
       if (received !== undefined) return { done: false, value: received };
-      if (this.#faults.length > 0) throw this.#faults.shift();
+      const fault = this.#reading.takeFault();
+      if (fault !== undefined) throw fault;
       signal?.throwIfAborted();
-      await this.#news(signal);
+      await this.#reading.news(signal);
     }
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<Received, undefined> {
+  [Symbol.asyncIterator](): AsyncIterator<Received<Value>, undefined> {
     return {
       next: () => this.next(),
       // The loop was left, by `break` or by an error: nobody says that its last message was processed.
@@ -151,75 +154,138 @@ export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received>
     };
   }
 
-  /** Stores the position of a message that this consumer handed over. It never moves back. */
-  async commit(checkpoint: Checkpoint, options?: CallOptions): Promise<void> {
-    await this.#offsets.commit(checkpoint, options);
+  /**
+   * The messages in groups: all that are there at the moment, up to `maxMessages` (1000), each group of one partition.
+   * Under `Auto` with `processing` a group counts when the next one is asked for.
+   */
+  async *batches({ maxMessages = 1000 }: { readonly maxMessages?: number } = {}): AsyncGenerator<
+    readonly Received<Value>[],
+    undefined
+  > {
+    const limit = checkedBatchLimit(maxMessages);
+    for await (const first of this) {
+      const batch = [first];
+      while (batch.length < limit && !this.#delivery.isBatchDone(first.partitionId) && this.#closing === undefined) {
+        const next = this.#deliver(first.partitionId);
+        if (next === undefined) break;
+        batch.push(next);
+      }
+      yield batch;
+    }
+    return undefined;
   }
 
-  /** Counts a message as consumed; for `Auto` with `after: "marked"`. */
+  /**
+   * Calls a handler for every message. A handler that fails ends the run, and its message stays uncounted. Offsets are
+   * stored as the commit policy says; a message counts when its handler, and those of the messages before it, are done.
+   */
+  run(handler: MessageHandler<Value>, options: RunOptions = {}): Promise<void> {
+    const { commit } = this.#settings.read.limits;
+    const { signal, concurrency = 1 } = options;
+    const settings = handleSettings<Value>(
+      {
+        concurrency,
+        orderBy: "none",
+        ...(signal === undefined ? {} : { signal }),
+        // What the server stored as it was read is not taken before it can start.
+        ...(this.#reading.commitsOnRead ? { pendingMessages: concurrency } : {}),
+      },
+      this.#parts.random,
+    );
+    const counts = commit.kind === "auto" && commit.after === "processing";
+    return this.#handle(handler, settings, counts);
+  }
+
+  /**
+   * Calls a handler for every message, several at a time, and stores offsets itself: of a partition always the one in
+   * front of its first unfinished message, as `CommitPolicy.Auto` says or every 5 s. After a crash what was unfinished
+   * or not yet stored is handled again, nothing is passed over. Resolves when the consumer is closed or `signal` aborts,
+   * and everything at work has ended; rejects when a message can not be handled and there is no dead-letter topic.
+   */
+  handle(handler: MessageHandler<Value>, options: HandleOptions<Value> = {}): Promise<void> {
+    const settings = handleSettings(options, this.#parts.random);
+    this.#checkHandledCommit();
+    this.#reading.commitBy(CommitPolicy.Auto());
+    return this.#handle(handler, settings, true);
+  }
+
+  /** Stores the position of a message that this consumer handed over. It never moves back. */
+  async commit(checkpoint: Checkpoint, options?: CallOptions): Promise<void> {
+    await this.#reading.commit(checkpoint, options);
+  }
+
+  /** Counts a message as consumed, and those before it; for `Auto` with `after: "marked"`. */
   mark(checkpoint: Checkpoint): void {
-    if (this.#committer === undefined) {
-      throw new ValidationError(ErrorCode.InvalidCommand, "mark needs the commit policy Auto");
-    }
-    if (this.#offsets.delivered(checkpoint) !== undefined) this.#committer.count(checkpoint);
+    this.#reading.mark(checkpoint);
   }
 
   /** Moves a partition. What was read ahead is dropped; a partition that stopped is read again. */
   async seek(partitionId: number, strategy: PollingStrategy): Promise<void> {
     checkStrategy(strategy, u32("partitionId", partitionId));
     await this.init();
-    if (this.#offsets.commitsOnRead) await this.#offsets.storeBefore(partitionId, strategy);
-    this.#forget(partitionId);
-    this.#scheduler.seek(partitionId, firstIsZero(strategy));
+    await this.#reading.seek(partitionId, strategy);
   }
 
-  /** Stores an offset as it is, under the history of the last message that came from the partition. */
+  /**
+   * Stores an offset as it is, under the history of the last message that came from the partition. It may move back;
+   * reading goes on where it is, except with `OnRead`, where the stored offset is the position.
+   */
   async storeOffset(offset: U64Like, partitionId?: number, options?: CallOptions): Promise<void> {
-    const partition = this.#partitionOf(partitionId);
-    const context = this.#delivery.lastDelivered(partition)?.context;
-    await this.#offsets.store(partition, u64("offset", offset), context, options);
+    await this.#reading.storeOffset(this.#partitionOf(partitionId), offset, options);
   }
 
   /** Forgets the stored offset of a partition. */
   async deleteOffset(partitionId?: number, options?: CallOptions): Promise<void> {
-    const partition = this.#partitionOf(partitionId);
-    await this.#offsets.delete(partition, this.#delivery.lastDelivered(partition)?.context, options);
+    await this.#reading.deleteOffset(this.#partitionOf(partitionId), options);
   }
 
   /** Reads nothing from these partitions, or from all, until `resume`. What was read ahead stays. */
   pause(partitions: readonly number[] = this.partitions): void {
-    for (const partition of partitions) this.#scheduler.setPaused(partition, true);
+    this.#reading.setPaused(partitions, true);
   }
 
   resume(partitions: readonly number[] = this.partitions): void {
-    for (const partition of partitions) this.#scheduler.setPaused(partition, false);
-    this.#wake();
+    this.#reading.setPaused(partitions, false);
+  }
+
+  /** The messages as a stream of Node.js. Destroying it, or an error of it, closes the consumer. */
+  readable(): Readable {
+    if (this.#parts.readable === undefined) {
+      throw new FeatureUnavailableError("readable() needs Node.js; toReadableStream() works everywhere");
+    }
+    return this.#parts.readable(this);
+  }
+
+  /** The messages as a WHATWG stream. Cancelling it, or an error of it, closes the consumer. */
+  toReadableStream(): ReadableStream<Received<Value>> {
+    return toReadableStream(this);
   }
 
   on<Name extends ConsumerEventName>(name: Name, listener: (event: ConsumerEvents[Name]) => void): this {
-    this.#emitter.on(name, listener);
+    this.#reading.events.on(name, listener);
     return this;
   }
 
   off<Name extends ConsumerEventName>(name: Name, listener: (event: ConsumerEvents[Name]) => void): this {
-    this.#emitter.off(name, listener);
+    this.#reading.events.off(name, listener);
     return this;
   }
 
   /**
-   * Ends reading, stores what is counted, leaves the group. May be called from inside the loop that reads. Without
-   * `graceful` nothing is stored and the group is not left.
+   * Ends reading, waits for handlers at work, stores what is counted, leaves the group. Once it resolves no handler is
+   * called. May be called from inside the loop that reads; inside a handler it asks for the end and resolves at once,
+   * and the end comes when the handlers are done. Without `graceful` nothing is awaited, stored or left.
    */
   close({ graceful = true }: { readonly graceful?: boolean } = {}): Promise<void> {
     this.#closing ??= this.#close(graceful);
-    return this.#closing;
+    return this.#parts.scope?.isInside === true ? Promise.resolve() : this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  // Reading
+  // Start
 
   /** False when the consumer is closed, before or while it starts. */
   async #isReading(): Promise<boolean> {
@@ -228,7 +294,7 @@ export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received>
       await this.init();
       return true;
     } catch (error) {
-      if (this.#stopped.signal.aborted) return false;
+      if (this.#reading.signal.aborted) return false;
       throw error;
     }
   }
@@ -241,92 +307,65 @@ export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received>
         return;
       } catch (error) {
         if (attempt >= retries || !isMissing(error)) throw error;
-        await sleep(intervalMs, { signal: this.#stopped.signal });
+        await sleep(intervalMs, { signal: this.#reading.signal });
       }
     }
   }
 
   async #start(): Promise<void> {
-    const { streamId, topicId, partitions } = this.#settings;
-    const topic = await this.#parts.topics.get({ streamId, topicId }, { signal: this.#stopped.signal });
+    const { streamId, topicId } = this.#settings.read;
+    const topic = await this.#parts.topics.get({ streamId, topicId }, { signal: this.#reading.signal });
     if (topic === null) {
       throw errorOf(ErrorCode.TopicIdNotFound, "the consumer's topic does not exist", {
         context: { streamId, topicId },
       });
     }
-    if (this.#membership === undefined) {
-      await this.#addPartitions(partitions ?? []);
-      return;
-    }
-    await this.#membership.start();
-    this.#emitter.emit("joined", {});
+    await this.#reading.start();
   }
 
-  async #addPartitions(partitions: readonly number[]): Promise<void> {
-    const starts = await Promise.all(
-      partitions.map(async (partition) => [partition, await this.#startOf(partition)] as const),
-    );
-    this.#scheduler.add(starts);
-  }
+  // Delivery
 
-  /** A group goes on from its stored offset; the configured start is for a group that has none. */
-  async #startOf(partition: number): Promise<PollingStrategy> {
-    const start = firstIsZero(this.#settings.start);
-    if (this.#membership === undefined || start.kind === "next") return start;
-    return (await this.#offsets.isStored(partition, this.#stopped.signal)) ? PollingStrategy.Next : start;
-  }
-
-  #poll(
-    partitionId: number,
-    strategy: PollingStrategy,
-    maxWaitMs: number,
-    signal: AbortSignal,
-  ): Promise<PolledMessages> {
-    const { streamId, topicId, consumer, limits } = this.#settings;
-    const commit = this.#offsets.commitsOnRead ? CommitPolicy.OnRead : CommitPolicy.Manual;
-    return this.#parts.polls.poll(
-      {
-        consumer: toConsumer(consumer),
-        partition: { ...topicTarget(streamId, topicId), partitionId },
-        strategy,
-        limits: { ...limits, maxWaitMs, commit },
-        about: { streamId, topicId, partitionId },
-        owner: this,
-      },
-      { signal },
-    );
-  }
-
-  #deliver(): Received | undefined {
-    const delivered = this.#delivery.next();
+  #deliver(partitionId?: number): Received<Value> | undefined {
+    const delivered = this.#delivery.next(partitionId);
     if (delivered === undefined) return undefined;
-    const { message, checkpoint, currentOffset } = delivered;
-    const { commit } = this.#settings.limits;
-    this.#faultPolicy.clear(checkpoint.partitionId);
-    if (commit.kind === "auto" && commit.after === "delivery") this.#count(checkpoint);
+    if (this.#countsAfter("delivery")) this.#count(delivered.checkpoint);
+    return this.#received(delivered);
+  }
+
+  #received({ message, checkpoint, currentOffset }: Delivered): Received<Value> {
     return {
       message,
       partitionId: checkpoint.partitionId,
       currentOffset,
       lag: currentOffset > checkpoint.offset ? currentOffset - checkpoint.offset : 0n,
       checkpoint,
+      value: () => this.#valueOf(message.payload),
       commit: (options) => this.commit(checkpoint, options),
       mark: () => this.mark(checkpoint),
     };
   }
 
-  /** The application is done with the message in hand. */
-  #countProcessed(): void {
-    const { commit } = this.#settings.limits;
-    const checkpoint = this.#delivery.finish();
-    if (checkpoint !== undefined && commit.kind === "auto" && commit.after === "processing") this.#count(checkpoint);
+  #valueOf(payload: Uint8Array): Value | Promise<Value> {
+    // Who makes a consumer says what its codec gives; without one that is the bytes.
+    return (this.#settings.payload?.decode(payload) ?? payload) as Value | Promise<Value>;
   }
 
-  #count(checkpoint: Checkpoint): void {
-    const { commit } = this.#settings.limits;
-    this.#committer?.count(checkpoint);
-    if (commit.kind === "auto" && commit.everyBatch && this.#delivery.isBatchDone) {
-      void this.#committer?.flush(checkpoint.partitionId);
+  /** The application is done with the message in hand. */
+  #countProcessed(): void {
+    const done = this.#delivery.finish();
+    if (done !== undefined && this.#countsAfter("processing")) this.#count(done.checkpoint, done.messages);
+  }
+
+  #countsAfter(after: "processing" | "delivery"): boolean {
+    const { commit } = this.#settings.read.limits;
+    return commit.kind === "auto" && commit.after === after;
+  }
+
+  #count(checkpoint: Checkpoint, messages = 1): void {
+    this.#reading.count(checkpoint, messages);
+    const { commit } = this.#settings.read.limits;
+    if (commit.kind === "auto" && commit.everyBatch && this.#delivery.isBatchDone(checkpoint.partitionId)) {
+      void this.#reading.flush(checkpoint.partitionId);
     }
   }
 
@@ -334,177 +373,124 @@ export class MessageConsumer implements AsyncDisposable, AsyncIterable<Received>
     const [only, ...others] = this.partitions;
     const partition = partitionId ?? this.partitionId ?? (others.length === 0 ? only : undefined);
     if (partition === undefined) {
-      throw new ValidationError(ErrorCode.InvalidCommand, "name the partition: nothing was consumed yet");
+      throw new ValidationError(ErrorCode.InvalidCommand, "partitionId: name the partition, nothing was consumed yet");
     }
     return u32("partitionId", partition);
   }
 
-  #forget(partitionId: number): void {
+  #isThrown(error: IggyError, kind: "passing" | "lasting" | "final"): boolean {
+    if (error instanceof ClientShutdownError) return true;
+    switch (this.#settings.onError) {
+      case "throw":
+        return true;
+      case "continue":
+        return false;
+      case undefined:
+        return kind === "final";
+    }
+  }
+
+  #onForget(partitionId: number): void {
     this.#delivery.forget(partitionId);
-    this.#committer?.forget(partitionId);
-    this.#offsets.forget(partitionId);
-    this.#faultPolicy.clear(partitionId);
+    this.#handled.delete(partitionId);
+    this.#handling?.forget(partitionId);
   }
 
-  // Parts
+  // Handlers
 
-  #makeScheduler(): ReadScheduler {
-    const { slots, limits, retryIntervalMs } = this.#settings;
-    const commitsOnRead = limits.commit.kind === "on-read";
-    return new ReadScheduler({
-      slots,
-      maxWaitMs: limits.maxWaitMs,
-      retryIntervalMs,
-      commitsOnRead,
-      poll: (partitionId, position, maxWaitMs, signal) => this.#poll(partitionId, position, maxWaitMs, signal),
-      after: (polled) => (commitsOnRead ? nextAfter(polled) : polled.continuation),
-      onBatch: () => this.#wake(),
-      onFault: (partitionId, error, isBound) => this.#faultPolicy.decide(partitionId, error, isBound),
-    });
+  #throwIfHandling(): void {
+    if (this.#handling === undefined) return;
+    throw new ValidationError(ErrorCode.InvalidCommand, "the messages of this consumer go to a handler already");
   }
 
-  #makeFaultPolicy(): FaultPolicy {
-    return new FaultPolicy({
-      retryIntervalMs: this.#settings.retryIntervalMs,
-      lastDelivered: (partitionId) => this.#delivery.lastDelivered(partitionId),
-      onRetry: (partitionId, error) => this.#emitter.emit("error", { error, partitionId }),
-      onStop: (error) => {
-        this.#faults.push(error);
-        this.#wake();
+  #checkHandledCommit(): void {
+    const { limits } = this.#settings.read;
+    const { commit } = limits;
+    if (!this.#settings.isCommitChosen || (commit.kind === "auto" && commit.after === "processing")) return;
+    throw new ValidationError(
+      ErrorCode.InvalidConfiguration,
+      "pollOptions.commit: handle stores offsets itself; leave it out or take CommitPolicy.Auto, or use run",
+    );
+  }
+
+  async #handle(handler: MessageHandler<Value>, settings: HandleSettings<Value>, counts: boolean): Promise<void> {
+    if (typeof handler !== "function") throw new TypeError("handler takes a function");
+    this.#throwIfHandling();
+    const deadLetters = settings.deadLetter === undefined ? undefined : this.#makeDeadLetters(settings.deadLetter);
+    const loop = new HandlerLoop(handler, settings, {
+      take: () => this.#deliver(),
+      takeFault: () => this.#reading.takeFault(),
+      news: (signal) => this.#reading.news(signal),
+      partitionsCount: () => this.#reading.partitions.length,
+      hold: (partitionId, isHeld) => this.#reading.setHeld(partitionId, isHeld),
+      onAdvance: (checkpoint, messages) => {
+        this.#handled.set(checkpoint.partitionId, checkpoint);
+        if (counts) this.#count(checkpoint, messages);
       },
-      onNotOwned: () => void this.#membership?.refresh(),
-      abandon: (operationId) => {
-        this.#parts.operations
-          .abandon({ operationId })
-          .catch((error: unknown) => this.#emitter.emit("error", { error }));
-      },
+      onRetry: ({ checkpoint: { partitionId, offset } }, error) =>
+        this.#reading.events.emit("retry", { partitionId, offset, error }),
+      onDeadLetter: ({ checkpoint: { partitionId, offset } }, error, attempts) =>
+        this.#reading.events.emit("dead-letter", { partitionId, offset, error, attempts }),
+      inside: (call) => this.#parts.scope?.run(call) ?? call(),
+      deadLetters,
     });
+    this.#handling = loop;
+    try {
+      if (!(await this.#isReading())) return;
+      // What was handed over before belongs to the loop that had it.
+      this.#countProcessed();
+      await loop.run();
+    } finally {
+      this.#handling = undefined;
+      this.#handled.clear();
+      // Messages that were taken and not handled come again, for whoever reads next.
+      for (const { checkpoint } of loop.unfinished) this.#reading.takeBack(checkpoint);
+      await deadLetters?.close(!this.#reading.signal.aborted);
+    }
   }
 
-  #makeCommitter(): OffsetCommitter | undefined {
-    const { commit } = this.#settings.limits;
-    if (commit.kind !== "auto") return undefined;
-    return new OffsetCommitter({
-      intervalMs: commit.intervalMs,
-      everyMessages: commit.everyMessages,
-      store: (partitionId, offset, context, signal) =>
-        this.#offsets.store(partitionId, offset, context, signal === undefined ? {} : { signal }),
-      onStored: (partitionId, offset) => this.#emitter.emit("stored", { partitionId, offset }),
-      onError: (partitionId, error) => this.#emitter.emit("error", { error, partitionId }),
-    });
-  }
-
-  // Group
-
-  #makeMembership(): Membership {
-    const { streamId, topicId, consumer, createGroup } = this.#settings;
-    return new Membership({
+  #makeDeadLetters({ streamId, topicId, partitioning, createTopic }: DeadLetter): DeadLetters {
+    const { read } = this.#settings;
+    const producer = this.#parts.producer({
       streamId,
       topicId,
-      name: consumer.id,
-      createGroup,
-      groups: this.#parts.groups,
-      onAssignment: ({ partitions }) => this.#takeAssignment(partitions),
-      onRejoined: () => {
-        for (const partition of this.partitions) {
-          this.#scheduler.remove(partition);
-          this.#forget(partition);
-        }
-        this.#emitter.emit("rejoined", {});
-      },
-      onError: (error) => {
-        if (error instanceof ClientShutdownError) {
-          this.#faults.push(error);
-          this.#wake();
-        } else this.#emitter.emit("error", { error });
-      },
+      createStream: false,
+      encryptor: read.encryptor ?? false,
+      ...(partitioning === undefined ? {} : { partitioning }),
+      ...(createTopic === undefined ? {} : { createTopic }),
     });
-  }
-
-  async #takeAssignment(partitions: readonly number[]): Promise<void> {
-    const revoked = this.partitions.filter((partition) => !partitions.includes(partition));
-    for (const partition of revoked) this.#scheduler.remove(partition);
-    // The server takes positions of a partition until its handover is done.
-    for (const partition of revoked) await this.#committer?.flush(partition);
-    for (const partition of revoked) this.#forget(partition);
-    if (revoked.length > 0) this.#emitter.emit("revoked", { partitions: revoked });
-    const assigned = partitions.filter((partition) => !this.#scheduler.has(partition));
-    await this.#addPartitions(assigned);
-    if (assigned.length > 0) this.#emitter.emit("assigned", { partitions: assigned });
+    return new DeadLetters(producer, { streamId: this.streamId, topicId: this.topicId, consumer: read.consumer.id });
   }
 
   // The end
 
   async #close(graceful: boolean): Promise<void> {
     const drain = AbortSignal.timeout(graceful ? this.#settings.offsetDrainTimeoutMs : 0);
+    await this.#endHandlers(graceful, drain);
     // What is in hand counts, unless the loop that had it was left.
     this.#countProcessed();
-    const { batches, cancelled } = this.#scheduler.close();
-    this.#stopped.abort(new ClientShutdownError("the consumer was closed"));
-    this.#committer?.stop();
-    this.#wake();
-    await settled([this.#membership?.stop() ?? Promise.resolve(), this.#initialized ?? Promise.resolve()], drain);
-    if (graceful) {
-      await this.#committer?.flush(undefined, drain);
-      if (this.#offsets.commitsOnRead) await this.#rewind(this.#undelivered(batches, cancelled), drain);
-      await this.#leave(drain);
-    }
-    this.#parts.onClose(this);
+    await this.#reading.close(graceful, drain, (batches) => this.#delivery.undelivered(batches), this.#initialized);
+    this.#closed.abort();
+    this.#parts.onClose();
   }
 
-  /** Where the reading of each partition goes on for whoever comes next. */
-  #undelivered(
-    batches: ReturnType<ReadScheduler["close"]>["batches"],
-    cancelled: readonly number[],
-  ): readonly Checkpoint[] {
-    const known = this.#delivery.undelivered(batches);
-    const behind = cancelled.flatMap((partition) => this.#delivery.behindDelivered(partition) ?? []);
-    return [...known, ...behind.filter(({ partitionId }) => known.every((other) => other.partitionId !== partitionId))];
-  }
-
-  async #rewind(undelivered: readonly Checkpoint[], signal: AbortSignal): Promise<void> {
-    for (const checkpoint of undelivered) {
-      try {
-        await this.#offsets.rewind(checkpoint, signal);
-      } catch (error) {
-        this.#emitter.emit("error", { error, partitionId: checkpoint.partitionId });
-      }
-    }
-  }
-
-  async #leave(signal: AbortSignal): Promise<void> {
-    if (this.#membership === undefined) return;
-    try {
-      await this.#membership.leave(signal);
-      this.#emitter.emit("left", {});
-    } catch (error) {
-      // The membership ends with the session at the latest.
-      this.#emitter.emit("error", { error });
-    }
-  }
-
-  #wake(): void {
-    for (const wake of [...this.#wakers]) wake();
-  }
-
-  async #news(signal: AbortSignal | undefined): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        this.#wakers.delete(done);
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      this.#wakers.add(done);
-      signal?.addEventListener("abort", done, { once: true });
-    });
+  async #endHandlers(graceful: boolean, drain: AbortSignal): Promise<void> {
+    const handling = this.#handling;
+    if (handling === undefined) return;
+    handling.stop();
+    // Handlers run on while partitions are read on; nothing of that is handed over any more.
+    if (graceful) await endedBy(handling.ended(), drain);
+    handling.abort();
   }
 }
 
-const nextAfter = (polled: PolledMessages): PollingStrategy =>
-  PollingStrategy.continuing(PollingStrategy.Next, { partitionId: polled.partitionId, context: polled.context });
-
-const firstIsZero = (strategy: PollingStrategy): PollingStrategy =>
-  strategy.kind === "first" ? PollingStrategy.Offset(0n) : strategy;
+async function endedBy(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    void work.then(resolve);
+  });
+}
 
 const isMissing = (error: unknown): boolean =>
   [
@@ -514,14 +500,7 @@ const isMissing = (error: unknown): boolean =>
     ErrorCode.TopicNameNotFound,
   ].some((code) => IggyError.is(error, code));
 
-/** Waits until promises settle, or until `signal` says that it took too long. */
-async function settled(promises: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    signal.addEventListener("abort", done, { once: true });
-    void Promise.allSettled(promises).then(done);
-  });
+function checkedBatchLimit(maxMessages: number): number {
+  if (Number.isInteger(maxMessages) && maxMessages >= 1) return maxMessages;
+  throw new RangeError(`maxMessages takes an integer of at least 1, got ${String(maxMessages)}`);
 }

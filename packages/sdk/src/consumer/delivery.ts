@@ -1,8 +1,6 @@
+import { type Batch, isBehind, type Reading } from "../reader/index.js";
 import type { Message } from "../values/message.js";
-import type { PolledMessages } from "../values/polled-messages.js";
-import { Checkpoint } from "../values/position.js";
-import { isBehind } from "./offset-committer.js";
-import type { Batch, ReadScheduler } from "./read-scheduler.js";
+import type { Checkpoint } from "../values/position.js";
 
 export interface Delivered {
   readonly message: Message;
@@ -10,70 +8,68 @@ export interface Delivered {
   readonly currentOffset: bigint;
 }
 
+/** The last message that the application has, and how many it got with it. */
+interface InHand {
+  readonly checkpoint: Checkpoint;
+  readonly messages: number;
+}
+
+interface OpenBatch {
+  readonly batch: Batch;
+  index: number;
+}
+
 /** Hands the messages of batches over, one after the other, and remembers how far it came. */
 export class Delivery {
-  readonly #scheduler: ReadScheduler;
+  readonly #reading: Reading;
   readonly #allowReplay: boolean;
-  readonly #last = new Map<number, Checkpoint>();
-  #batch: Batch | undefined;
-  #index = 0;
-  #inHand: Checkpoint | undefined;
+  /** Batches that are handed over in part, by partition. More than one only while partitions wait for their handlers. */
+  readonly #open = new Map<number, OpenBatch>();
+  #inHand: InHand | undefined;
   #lastPartition: number | undefined;
 
-  constructor(scheduler: ReadScheduler, allowReplay: boolean) {
-    this.#scheduler = scheduler;
+  constructor(reading: Reading, allowReplay: boolean) {
+    this.#reading = reading;
     this.#allowReplay = allowReplay;
-  }
-
-  /** The message that the application has and did not finish. */
-  get inHand(): Checkpoint | undefined {
-    return this.#inHand;
   }
 
   get lastPartition(): number | undefined {
     return this.#lastPartition;
   }
 
-  /** Whether every message of the batch was handed over. */
-  get isBatchDone(): boolean {
-    return this.#batch === undefined || this.#index >= this.#batch.polled.count;
+  /** Whether every message of the partition's batch was handed over. */
+  isBatchDone(partitionId: number): boolean {
+    return !this.#open.has(partitionId);
   }
 
-  lastDelivered(partitionId: number): Checkpoint | undefined {
-    return this.#last.get(partitionId);
-  }
-
-  /** The message behind the last delivered one, whether it exists or not. */
-  behindDelivered(partitionId: number): Checkpoint | undefined {
-    const last = this.#last.get(partitionId);
-    return last === undefined ? undefined : new Checkpoint(partitionId, last.offset + 1n, last.context);
-  }
-
-  next(): Delivered | undefined {
+  /** The next message; or the next one of a batch that is handed over already, to go with what the application has. */
+  next(ofBatch?: number): Delivered | undefined {
     for (;;) {
-      if (this.#batch === undefined || this.isBatchDone) {
-        this.#batch = this.#scheduler.take();
-        this.#index = 0;
-        if (this.#batch === undefined) return undefined;
+      const open = ofBatch === undefined ? this.#openBatch() : this.#open.get(ofBatch);
+      if (open === undefined) return undefined;
+      const { polled, partitionId } = open.batch;
+      const message = polled.messages[open.index];
+      if (message === undefined) {
+        this.#open.delete(partitionId);
+        continue;
       }
-      const { polled, partitionId } = this.#batch;
-      const message = polled.messages[this.#index];
-      if (message === undefined) continue;
-      const checkpoint = polled.checkpointAt(this.#index);
-      this.#index++;
+      const checkpoint = polled.checkpointAt(open.index);
+      open.index++;
+      if (open.index >= polled.count) this.#open.delete(partitionId);
       if (this.#isReplay(checkpoint)) continue;
-      this.#last.set(partitionId, checkpoint);
+      this.#reading.noteDelivered(checkpoint);
       this.#lastPartition = partitionId;
-      this.#inHand = checkpoint;
+      const others = ofBatch === undefined ? 0 : (this.#inHand?.messages ?? 0);
+      this.#inHand = { checkpoint, messages: others + 1 };
       return { message, checkpoint, currentOffset: polled.currentOffset };
     }
   }
 
   /** The application is done with the message in hand. */
-  finish(): Checkpoint | undefined {
-    const checkpoint = this.#inHand;
+  finish(): InHand | undefined {
+    const inHand = this.#inHand;
     this.#inHand = undefined;
-    return checkpoint;
+    return inHand;
   }
 
   /** The application gave the message in hand back without a word about it. */
@@ -83,26 +79,46 @@ export class Delivery {
 
   /** Forgets a partition: what was read of it and not handed over is dropped. */
   forget(partitionId: number): void {
-    this.#last.delete(partitionId);
-    if (this.#batch?.partitionId === partitionId) this.#batch = undefined;
-    if (this.#inHand?.partitionId === partitionId) this.#inHand = undefined;
+    this.#open.delete(partitionId);
+    if (this.#inHand?.checkpoint.partitionId === partitionId) this.#inHand = undefined;
   }
 
-  /** The first message of each partition that was not handed over, of the current batch and of those given. */
+  /** The first message of each partition that was not handed over, of the open batches and of those given. */
   undelivered(batches: readonly Batch[]): readonly Checkpoint[] {
     const first = new Map<number, Checkpoint>();
-    const note = (polled: PolledMessages, index: number): void => {
+    const note = ({ polled }: Batch, index: number): void => {
       if (index < polled.count && !first.has(polled.partitionId)) {
         first.set(polled.partitionId, polled.checkpointAt(index));
       }
     };
-    if (this.#batch !== undefined) note(this.#batch.polled, this.#index);
-    for (const batch of batches) note(batch.polled, 0);
+    for (const { batch, index } of this.#open.values()) note(batch, index);
+    for (const batch of batches) note(batch, 0);
     return [...first.values()];
   }
 
+  #openBatch(): OpenBatch | undefined {
+    for (const open of this.#open.values()) if (this.#reading.isWelcome(open.batch.partitionId)) return open;
+    const batch = this.#reading.take();
+    if (batch === undefined) return undefined;
+    const open = { batch, index: 0 };
+    this.#open.set(batch.partitionId, open);
+    this.#boundOpen(open);
+    return open;
+  }
+
+  /** Partitions that wait for their handlers keep the rest of a batch, as long as those are few. */
+  #boundOpen(newest: OpenBatch): void {
+    if (this.#open.size <= this.#reading.settings.slots || this.#reading.commitsOnRead) return;
+    for (const [partitionId, open] of this.#open) {
+      if (open === newest || this.#reading.isWelcome(partitionId)) continue;
+      this.#open.delete(partitionId);
+      this.#reading.giveBackFrom(open.batch.polled.checkpointAt(open.index));
+      return;
+    }
+  }
+
   #isReplay(checkpoint: Checkpoint): boolean {
-    const last = this.#last.get(checkpoint.partitionId);
+    const last = this.#reading.lastDelivered(checkpoint.partitionId);
     return !this.#allowReplay && last !== undefined && isBehind(checkpoint, last);
   }
 }

@@ -32,7 +32,7 @@ export class UndecodableMessagesError extends DeserializeError {
 /** A message that a reader could not hand over. */
 export interface UnreadableRecord {
   readonly offset?: bigint;
-  /** As it came, with the header of its batch. */
+  /** As it came: with the header of its batch, or the payload alone when that can not be decrypted. */
   readonly bytes: Uint8Array;
 }
 

@@ -48,20 +48,33 @@ export class Records {
   }
 }
 
+/** What stands in a message in clear, when it was encrypted on its way. */
+export interface DecryptedParts {
+  readonly payload: Uint8Array;
+  readonly userHeaders?: Uint8Array | undefined;
+}
+
 /** One read message: a view of the reply that carried it. `copy()` lets go of that reply. */
 export class Message {
   readonly #records: Records;
   readonly #index: number;
+  readonly #decrypted: DecryptedParts | undefined;
 
   /** @internal */
-  constructor(records: Records, index: number) {
+  constructor(records: Records, index: number, decrypted?: DecryptedParts) {
     this.#records = records;
     this.#index = index;
+    this.#decrypted = decrypted;
+  }
+
+  /** @internal The same message with its contents in clear. */
+  decrypted(parts: DecryptedParts): Message {
+    return new Message(this.#records, this.#index, parts);
   }
 
   /** View of the payload. */
   get payload(): Uint8Array {
-    return this.#records.at(this.#index).payload;
+    return this.#decrypted?.payload ?? this.#records.at(this.#index).payload;
   }
 
   get offset(): bigint {
@@ -104,13 +117,14 @@ export class Message {
       timestampMicros: cursor.timestampBig,
       originTimestamp: this.originTimestamp,
       originTimestampMicros: cursor.originTimestampBig,
-      userHeadersLength: cursor.userHeadersLength,
-      payloadLength: cursor.payloadLength,
+      userHeadersLength: this.#decrypted === undefined ? cursor.userHeadersLength : this.rawUserHeaders.length,
+      payloadLength: this.#decrypted === undefined ? cursor.payloadLength : this.#decrypted.payload.length,
     };
   }
 
   /** Encoded user headers as they were sent; a view. */
   get rawUserHeaders(): Uint8Array {
+    if (this.#decrypted !== undefined) return this.#decrypted.userHeaders ?? noHeaders;
     return this.#records.at(this.#index).userHeaders;
   }
 
@@ -148,7 +162,7 @@ export class Message {
     const own = Uint8Array.prototype.slice.call(bytes, 0, header.length + frames.length);
     own.set(header);
     own.set(frames, header.length);
-    return new Message(new Records(own), 0);
+    return new Message(new Records(own), 0, copied(this.#decrypted));
   }
 
   toJSON(): Record<string, unknown> {
@@ -163,6 +177,16 @@ export class Message {
       userHeaders: this.userHeaders.map(({ key, value }) => ({ key: plainHeader(key), value: plainHeader(value) })),
     };
   }
+}
+
+const noHeaders = new Uint8Array(0);
+
+function copied(parts: DecryptedParts | undefined): DecryptedParts | undefined {
+  if (parts === undefined) return undefined;
+  return {
+    payload: new Uint8Array(parts.payload),
+    userHeaders: parts.userHeaders && new Uint8Array(parts.userHeaders),
+  };
 }
 
 function plainKey(key: HeaderValue): string | number | bigint | boolean {

@@ -92,8 +92,14 @@ export function readLimitsOf(options: PollOptions, defaultMaxWaitMs: number): Re
     minCount: messagesCount("minCount", options.minCount ?? 1, count),
     maxWaitMs: waitMs(options.maxWait ?? defaultMaxWaitMs),
     maxBytes: byteLimit(options.maxBytes ?? 1_048_576),
-    commit: options.commit ?? CommitPolicy.Manual,
+    commit: commitPolicy(options.commit ?? CommitPolicy.Manual),
   };
+}
+
+function commitPolicy(policy: CommitPolicy): CommitPolicy {
+  const kind: unknown = policy.kind;
+  if (kind === "manual" || kind === "on-read" || kind === "auto") return policy;
+  throw new TypeError("commit takes CommitPolicy.Manual, CommitPolicy.OnRead or CommitPolicy.Auto(...)");
 }
 
 function messagesCount(argument: string, value: number, max: number): number {

@@ -34,10 +34,10 @@ export class PolledMessages {
   readonly partitionId: number;
   /** Offset of the last committed message of the partition; 0 also when it is empty. */
   readonly currentOffset: bigint;
-  readonly messages: readonly Message[];
   /** The history that served the read. */
   readonly context: PartitionContext;
   readonly #start: PollingStrategy;
+  #messages: readonly Message[];
 
   /** @internal */
   constructor(reply: ReadReply, start: PollingStrategy, checks: ReplyChecks) {
@@ -47,7 +47,20 @@ export class PolledMessages {
     this.context = reply.context;
     this.#start = start;
     const records = new Records(reply.records);
-    this.messages = Array.from({ length: reply.messagesCount }, (_, index) => new Message(records, index));
+    this.#messages = Array.from({ length: reply.messagesCount }, (_, index) => new Message(records, index));
+  }
+
+  /** @internal The same read with these messages in the place of its own: decrypted ones, or the first of them. */
+  withMessages(messages: readonly Message[]): PolledMessages {
+    const { partitionId, currentOffset, context } = this;
+    const reply = { partitionId, currentOffset, context, messagesCount: 0, records: new Uint8Array(0) };
+    const other = new PolledMessages(reply, this.#start, { maxCount: 0, verifyChecksums: false });
+    other.#messages = messages;
+    return other;
+  }
+
+  get messages(): readonly Message[] {
+    return this.#messages;
   }
 
   get count(): number {

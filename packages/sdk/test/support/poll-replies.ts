@@ -4,6 +4,7 @@ import {
   encodeResponse,
   type MessageInput,
   pollMessagesDeferred,
+  sliceBatch,
   stampBatch,
 } from "@iggy/protocol";
 import { concat } from "./memory-network.js";
@@ -38,22 +39,33 @@ export class ScriptedPartition {
     );
   }
 
-  /** Whole batches from the one that holds `from`, at most `count` messages. */
+  /** At most `count` messages from `from` on, as batches and parts of batches. */
   reply(from: number, count: number): Uint8Array {
+    return encodeResponse(pollMessagesDeferred, this.read(from, count));
+  }
+
+  /** What a read from `from` finds. */
+  read(from: number, count: number) {
     const chosen = [];
     let messagesCount = 0;
-    for (const batch of this.batches) {
-      if (batch.base < from || messagesCount + batch.count > count) continue;
-      chosen.push(batch.bytes);
-      messagesCount += batch.count;
+    let nextOffset = from;
+    for (const { base, count: size, bytes } of this.batches) {
+      const first = Math.max(0, from - base);
+      const last = Math.min(size, first + count - messagesCount);
+      if (first >= last) continue;
+      const { header, frames } = sliceBatch(bytes, 0, first, last);
+      chosen.push(header, frames);
+      messagesCount += last - first;
+      nextOffset = base + last;
     }
-    return encodeResponse(pollMessagesDeferred, {
+    return {
       partitionId: this.partitionId,
       currentOffset: BigInt(Math.max(0, this.next - 1)),
       messagesCount,
       context: { incarnation: this.incarnation, ownerGeneration: this.ownerGeneration, metadataOp: 4711n },
       records: concat(chosen),
-    });
+      nextOffset,
+    };
   }
 
   /** Answers a poll that starts at an offset, or at `next` behind what is stored. */

@@ -4,6 +4,7 @@ import {
   decodeRequest,
   deleteConsumerOffset,
   encodeResponse,
+  fetchMessages,
   getConsumerGroup,
   getConsumerOffset,
   getStream,
@@ -16,13 +17,33 @@ import {
   storeConsumerOffset,
   syncConsumerGroup,
 } from "@iggy/protocol";
+import { concat } from "./memory-network.js";
 import { ScriptedPartition } from "./poll-replies.js";
 import { type Received, ScriptedNode } from "./scripted-node.js";
 
+interface ReadTarget {
+  readonly partitionId: number;
+  readonly strategy: { readonly kind: string; readonly value: bigint };
+}
+
+/** A read that waits for messages: of one partition, or of several in one request. */
 interface Parked {
   readonly received: Received;
+  readonly targets: readonly ReadTarget[];
+  readonly count: number;
+  readonly autoCommit: boolean;
+  /** Targets that were refused at once. */
+  readonly refused: ReadonlyMap<number, number>;
   readonly timer: ReturnType<typeof setTimeout>;
 }
+
+const emptySection = {
+  currentOffset: 0n,
+  messagesCount: 0,
+  context: { incarnation: 0n, ownerGeneration: 0n, metadataOp: 0n },
+  nextOffset: 0n,
+  recordsLen: 0,
+};
 
 /** A node with one stream, one topic and one group: sends append, polls wait, offsets are kept. */
 export class ScriptedBroker extends ScriptedNode {
@@ -54,6 +75,11 @@ export class ScriptedBroker extends ScriptedNode {
     for (const parked of [...this.#parked]) this.#tryServe(parked);
   }
 
+  /** Reads that came, grouped ones and those of one partition. */
+  get reads(): Received[] {
+    return this.received.filter(({ code }) => code === fetchMessages.code || code === pollMessagesDeferred.code);
+  }
+
   get waiting(): number {
     return this.#parked.length;
   }
@@ -78,6 +104,9 @@ export class ScriptedBroker extends ScriptedNode {
         return;
       case pollMessagesDeferred.code:
         this.#poll(received);
+        return;
+      case fetchMessages.code:
+        this.#fetch(received);
         return;
       case cancelDeferredRequest.code:
         this.#cancel(received);
@@ -134,55 +163,90 @@ export class ScriptedBroker extends ScriptedNode {
   #poll(received: Received): void {
     const { poll, waitUs } = decodeRequest(pollMessagesDeferred, received.body);
     const partitionId = poll.partitionId ?? 0;
+    const refusal = this.#refusalOf(partitionId, poll.consumer.kind);
+    if (refusal !== 0) this.refuse(received, refusal);
+    else this.#park(received, [{ partitionId, strategy: poll.strategy }], poll, waitUs);
+  }
+
+  #fetch(received: Received): void {
+    const request = decodeRequest(fetchMessages, received.body);
+    const refused = new Map<number, number>();
+    for (const { partitionId } of request.targets) {
+      const code = this.#refusalOf(partitionId, request.consumer.kind);
+      if (code !== 0) refused.set(partitionId, code);
+    }
+    // A target that fails ends the wait of all.
+    const waitUs = refused.size > 0 ? 0n : request.waitUs;
+    this.#park(received, request.targets, request, waitUs, refused);
+  }
+
+  /** The code that a read of a partition is refused with now; 0 when it is served. */
+  #refusalOf(partitionId: number, kind: string): number {
     const refusal = this.refusals.get(partitionId)?.shift();
-    if (refusal !== undefined) {
-      this.refuse(received, refusal);
-      return;
-    }
-    if (poll.consumer.kind === "consumer_group" && !(this.isMember && this.assigned.includes(partitionId))) {
-      this.refuse(received, 5009);
-      return;
-    }
-    const parked: Parked = {
-      received,
-      timer: setTimeout(() => this.#unpark(parked, true), Number(waitUs) / 1000),
-    };
+    if (refusal !== undefined) return refusal;
+    return kind === "consumer_group" && !(this.isMember && this.assigned.includes(partitionId)) ? 5009 : 0;
+  }
+
+  #park(
+    received: Received,
+    targets: readonly ReadTarget[],
+    { count, autoCommit }: { readonly count: number; readonly autoCommit: boolean },
+    waitUs: bigint,
+    refused: ReadonlyMap<number, number> = new Map(),
+  ): void {
+    const timer = setTimeout(() => this.#unpark(parked, true), Number(waitUs) / 1000);
+    const parked: Parked = { received, targets, count, autoCommit, refused, timer };
     this.#parked.push(parked);
     if (!this.#tryServe(parked) && waitUs === 0n) this.#unpark(parked, true);
   }
 
   #tryServe(parked: Parked): boolean {
-    const { poll } = decodeRequest(pollMessagesDeferred, parked.received.body);
-    const partition = this.partitions[poll.partitionId ?? 0];
-    if (partition === undefined) return false;
-    const from = this.#startOf(parked.received);
-    if (!partition.batches.some(({ base }) => base >= from)) return false;
-    this.#unpark(parked, true);
-    return true;
+    const isReady = parked.targets.some((target) => {
+      const from = this.#startOf(target);
+      return this.partitions[target.partitionId]?.batches.some(({ base, count }) => base + count > from) === true;
+    });
+    if (isReady) this.#unpark(parked, true);
+    return isReady;
   }
 
-  #startOf(received: Received): number {
-    const { poll } = decodeRequest(pollMessagesDeferred, received.body);
-    if (poll.strategy.kind === "offset") return Number(poll.strategy.value);
-    if (poll.strategy.kind === "next") return (this.stored.get(poll.partitionId ?? 0) ?? -1) + 1;
+  #startOf({ partitionId, strategy }: ReadTarget): number {
+    if (strategy.kind === "offset") return Number(strategy.value);
+    if (strategy.kind === "next") return (this.stored.get(partitionId) ?? -1) + 1;
     return 0;
   }
 
   #unpark(parked: Parked, serve: boolean): void {
     clearTimeout(parked.timer);
     this.#parked = this.#parked.filter((other) => other !== parked);
-    if (!serve) {
-      this.refuse(parked.received, 58);
-      return;
-    }
-    const { poll } = decodeRequest(pollMessagesDeferred, parked.received.body);
-    const partition = this.partitions[poll.partitionId ?? 0];
-    if (partition === undefined) return;
-    const body = partition.reply(this.#startOf(parked.received), poll.count);
-    const count = new DataView(body.buffer).getUint32(12, true);
-    const last = this.#startOf(parked.received) + count - 1;
-    if (poll.autoCommit && count > 0) this.stored.set(partition.partitionId, last);
-    this.reply(parked.received, body);
+    if (!serve) this.refuse(parked.received, 58);
+    else if (parked.received.code === fetchMessages.code) this.#serveFetch(parked);
+    else this.#servePoll(parked);
+  }
+
+  #servePoll({ received, targets: [target], count, autoCommit }: Parked): void {
+    const partition = this.partitions[target?.partitionId ?? 0];
+    if (partition === undefined || target === undefined) return;
+    const read = partition.read(this.#startOf(target), count);
+    if (autoCommit && read.messagesCount > 0) this.stored.set(partition.partitionId, read.nextOffset - 1);
+    this.reply(received, encodeResponse(pollMessagesDeferred, read));
+  }
+
+  #serveFetch({ received, targets, count, autoCommit, refused }: Parked): void {
+    let left = count;
+    const records: Uint8Array[] = [];
+    const sections = targets.flatMap((target) => {
+      const { partitionId } = target;
+      const status = refused.get(partitionId);
+      if (status !== undefined) return [{ ...emptySection, partitionId, status }];
+      const partition = this.partitions[partitionId];
+      if (partition === undefined) return [{ ...emptySection, partitionId, status: 3007 }];
+      const read = partition.read(this.#startOf(target), left);
+      left -= read.messagesCount;
+      records.push(read.records);
+      if (autoCommit && read.messagesCount > 0) this.stored.set(partitionId, read.nextOffset - 1);
+      return [{ ...read, status: 0, nextOffset: BigInt(read.nextOffset), recordsLen: read.records.length }];
+    });
+    this.reply(received, encodeResponse(fetchMessages, { sections, records: concat(records) }));
   }
 
   #cancel({ request }: Received): void {

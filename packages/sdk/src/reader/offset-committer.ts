@@ -2,6 +2,7 @@ import { ErrorCode, type PartitionContext } from "@iggy/protocol";
 import { IggyError } from "../errors/index.js";
 import { unref } from "../time/timers.js";
 import type { Checkpoint } from "../values/position.js";
+import { isBehind, isOutdated } from "./history.js";
 
 export interface CommitterSettings {
   /** ms between stores; null stores by count only. */
@@ -25,9 +26,14 @@ interface PartitionOffsets {
   open: number;
   stored: Checkpoint | undefined;
   storing: Promise<void> | undefined;
+  /** Somebody waits for the partition: every position is stored as soon as it is counted. */
+  isHurried: boolean;
 }
 
-/** Stores the positions that a consumer counts: every so many messages, every so often, and when it is asked to. */
+/**
+ * Stores the positions that a consumer counts: every so many messages, every so often, and when it is asked to. A
+ * partition's positions only move forward within a history, and those of a history that was replaced are dropped.
+ */
 export class OffsetCommitter {
   readonly #settings: CommitterSettings;
   readonly #partitions = new Map<number, PartitionOffsets>();
@@ -41,14 +47,24 @@ export class OffsetCommitter {
     }
   }
 
-  /** A message counts as consumed. */
-  count(checkpoint: Checkpoint): void {
+  /** A message counts as consumed, and with it those before it: `messages` since the last count. */
+  count(checkpoint: Checkpoint, messages = 1): void {
     const partition = this.#of(checkpoint.partitionId);
-    if (partition.counted !== undefined && isBehind(checkpoint, partition.counted)) return;
+    const { counted } = partition;
+    if (counted !== undefined && (isBehind(checkpoint, counted) || isOutdated(checkpoint, counted))) return;
     partition.counted = checkpoint;
-    partition.open++;
+    partition.open += messages;
     const { everyMessages } = this.#settings;
-    if (everyMessages !== null && partition.open >= everyMessages) void this.#store(checkpoint.partitionId, partition);
+    const isDue = partition.isHurried || (everyMessages !== null && partition.open >= everyMessages);
+    if (isDue) void this.#store(checkpoint.partitionId, partition);
+  }
+
+  /** Another member waits for the partition: stores what is counted now, and from now on at once. */
+  hurry(partitionId: number): void {
+    const partition = this.#of(partitionId);
+    if (partition.isHurried) return;
+    partition.isHurried = true;
+    void this.#store(partitionId, partition);
   }
 
   /** Stores what is counted, of one partition or of all. Errors go to `onError`. */
@@ -69,7 +85,13 @@ export class OffsetCommitter {
   #of(partitionId: number): PartitionOffsets {
     const known = this.#partitions.get(partitionId);
     if (known !== undefined) return known;
-    const fresh: PartitionOffsets = { counted: undefined, open: 0, stored: undefined, storing: undefined };
+    const fresh: PartitionOffsets = {
+      counted: undefined,
+      open: 0,
+      stored: undefined,
+      storing: undefined,
+      isHurried: false,
+    };
     this.#partitions.set(partitionId, fresh);
     return fresh;
   }
@@ -79,16 +101,19 @@ export class OffsetCommitter {
     if (partition.storing !== undefined) await partition.storing;
     const { counted } = partition;
     if (counted === undefined || counted === partition.stored || partition.storing !== undefined) return;
+    const { open } = partition;
     partition.open = 0;
-    partition.storing = this.#storeNow(partitionId, partition, counted, signal);
+    partition.storing = this.#storeNow(partitionId, partition, counted, open, signal);
     await partition.storing;
     partition.storing = undefined;
+    if (partition.isHurried && partition.open > 0) await this.#store(partitionId, partition, signal);
   }
 
   async #storeNow(
     partitionId: number,
     partition: PartitionOffsets,
     counted: Checkpoint,
+    open: number,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     try {
@@ -97,7 +122,9 @@ export class OffsetCommitter {
       this.#settings.onStored(partitionId, counted.offset);
     } catch (error) {
       // Another member owns the partition, or another history does: these positions mean nothing any more.
-      if (isOwnershipLost(error) && partition.counted === counted) partition.counted = undefined;
+      if (isOwnershipLost(error)) {
+        if (partition.counted === counted) partition.counted = undefined;
+      } else partition.open += open;
       this.#settings.onError(partitionId, error);
     }
   }
@@ -105,10 +132,3 @@ export class OffsetCommitter {
 
 const isOwnershipLost = (error: unknown): boolean =>
   IggyError.is(error, ErrorCode.ConsumerGroupPartitionNotOwned) || IggyError.is(error, ErrorCode.HistoryUnavailable);
-
-/** Whether a position lies at or behind another one of the same history. */
-export const isBehind = (position: Checkpoint, other: Checkpoint): boolean =>
-  sameHistory(position.context, other.context) && position.offset <= other.offset;
-
-export const sameHistory = (a: PartitionContext, b: PartitionContext): boolean =>
-  a.incarnation === b.incarnation && a.ownerGeneration === b.ownerGeneration;

@@ -4,23 +4,29 @@ import type { OffsetApi } from "../api/offsets.js";
 import { ValidationError } from "../errors/index.js";
 import type { PollingStrategy } from "../values/polling-strategy.js";
 import { Checkpoint } from "../values/position.js";
-import type { ConsumerSettings } from "./consumer-options.js";
-import type { Delivery } from "./delivery.js";
-import { isBehind, sameHistory } from "./offset-committer.js";
+import { isBehind, sameHistory } from "./history.js";
+import type { ReadSettings } from "./read-settings.js";
 
 /** The stored offsets of one consumer: what it may store, and what it stored last. */
-export class ConsumerOffsets {
-  readonly #settings: ConsumerSettings;
+export class StoredOffsets {
+  readonly #settings: ReadSettings;
   readonly #offsets: OffsetApi;
-  readonly #delivery: Delivery;
+  readonly #lastDelivered: (partitionId: number) => Checkpoint | undefined;
   readonly #owner: object;
   readonly #lastStored = new Map<number, bigint>();
   readonly #committed = new Map<number, Checkpoint>();
+  /** The commit under way of each partition. */
+  readonly #turns = new Map<number, Promise<void>>();
 
-  constructor(settings: ConsumerSettings, offsets: OffsetApi, delivery: Delivery, owner: object) {
+  constructor(
+    settings: ReadSettings,
+    offsets: OffsetApi,
+    lastDelivered: (partitionId: number) => Checkpoint | undefined,
+    owner: object,
+  ) {
     this.#settings = settings;
     this.#offsets = offsets;
-    this.#delivery = delivery;
+    this.#lastDelivered = lastDelivered;
     this.#owner = owner;
   }
 
@@ -32,17 +38,32 @@ export class ConsumerOffsets {
     return this.#lastStored.get(partitionId);
   }
 
-  /** Whether the server holds an offset of this consumer. */
-  async isStored(partitionId: number, signal: AbortSignal): Promise<boolean> {
-    return (await this.#offsets.get(this.#target(partitionId), { signal })) !== null;
+  /** The offset that the server holds for this consumer. */
+  async find(partitionId: number, signal: AbortSignal): Promise<bigint | undefined> {
+    return (await this.#offsets.get(this.#target(partitionId), { signal }))?.storedOffset;
   }
 
   /** Stores the position of a delivered message. It never moves back within a history. */
   async commit(checkpoint: Checkpoint, options: CallOptions | undefined): Promise<void> {
     if (this.commitsOnRead) {
-      throw new ValidationError(ErrorCode.InvalidCommand, "the server commits what this consumer reads");
+      throw new ValidationError(
+        ErrorCode.InvalidCommand,
+        "commit: the server commits what is read, with CommitPolicy.OnRead",
+      );
     }
     if (this.delivered(checkpoint) === undefined) return;
+    const { partitionId } = checkpoint;
+    // One after the other: two at a time could end with the smaller one.
+    const before = this.#turns.get(partitionId) ?? Promise.resolve();
+    const turn = before.then(() => this.#commitNow(checkpoint, options));
+    const settled = turn.catch(() => undefined);
+    this.#turns.set(partitionId, settled);
+    await turn.finally(() => {
+      if (this.#turns.get(partitionId) === settled) this.#turns.delete(partitionId);
+    });
+  }
+
+  async #commitNow(checkpoint: Checkpoint, options: CallOptions | undefined): Promise<void> {
     const committed = this.#committed.get(checkpoint.partitionId);
     if (committed !== undefined && isBehind(checkpoint, committed)) return;
     await this.store(checkpoint.partitionId, checkpoint.offset, checkpoint.context, options);
@@ -52,7 +73,7 @@ export class ConsumerOffsets {
   /** The checkpoint, if its message was delivered here; undefined for one of an earlier history. */
   delivered(checkpoint: Checkpoint): Checkpoint | undefined {
     if (!(checkpoint instanceof Checkpoint)) throw new TypeError("checkpoint takes the checkpoint of a message");
-    const last = this.#delivery.lastDelivered(checkpoint.partitionId);
+    const last = this.#lastDelivered(checkpoint.partitionId);
     if (last === undefined) throw notDelivered();
     if (!sameHistory(checkpoint.context, last.context)) return undefined;
     if (checkpoint.offset > last.offset) throw notDelivered();
@@ -100,4 +121,4 @@ export class ConsumerOffsets {
 }
 
 const notDelivered = (): ValidationError =>
-  new ValidationError(ErrorCode.InvalidCommand, "the checkpoint is not of a message that this consumer handed over");
+  new ValidationError(ErrorCode.InvalidCommand, "the checkpoint is not of a message that was handed over here");

@@ -1,6 +1,4 @@
-import { ErrorCode } from "@iggy/protocol";
 import type { Assignment, GroupApi, GroupTarget } from "../api/groups.js";
-import { IggyError } from "../errors/index.js";
 import { unref } from "../time/timers.js";
 import type { Id } from "../values/id.js";
 
@@ -59,10 +57,12 @@ export class Membership {
     await this.#syncing;
   }
 
-  async leave(signal: AbortSignal): Promise<void> {
-    if (!this.#isMember) return;
+  /** False when there was nothing to leave. */
+  async leave(signal: AbortSignal): Promise<boolean> {
+    if (!this.#isMember) return false;
     this.#isMember = false;
     await this.#settings.groups.leave(this.#group, { signal });
+    return true;
   }
 
   async #join(): Promise<void> {
@@ -96,8 +96,3 @@ const isNoNews = (assignment: Assignment, known: Assignment): boolean =>
   (assignment.generation === known.generation &&
     assignment.partitions.length === known.partitions.length &&
     assignment.partitions.every((partition) => known.partitions.includes(partition)));
-
-/** Refusals that tell a member that its assignment is old. */
-export const isAssignmentOld = (error: unknown): boolean =>
-  IggyError.is(error, ErrorCode.ConsumerGroupPartitionNotOwned) ||
-  IggyError.is(error, ErrorCode.ConsumerGroupMemberNotFound);
