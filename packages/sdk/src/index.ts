@@ -2,8 +2,16 @@ import { ClientCore, connected } from "./client/client.js";
 import type { ClientConfig } from "./client/config.js";
 import { nodePlatform } from "./client/node-platform.js";
 import type { CallOptions } from "./api/caller.js";
+import { streamBuilders } from "./stream-pair/index.js";
 
 export * from "./public.js";
+export type {
+  StreamConsumer,
+  StreamConsumerOptions,
+  StreamPair,
+  StreamProducer,
+  StreamProducerOptions,
+} from "./stream-pair/index.js";
 
 /** A client for Node.js: TCP and TLS. */
 export class Client extends ClientCore {
@@ -22,3 +30,6 @@ export const connect = (config: ClientConfig | string = {}, options?: CallOption
 
 /** Makes a client. */
 export const getClient = (config: ClientConfig | string = {}): Client => new Client(config);
+
+/** Set up client, stream, topic, producer and consumer in one call. */
+export const { createStreamPair, createStreamProducer, createStreamConsumer } = streamBuilders(Client);
