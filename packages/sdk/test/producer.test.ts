@@ -1,10 +1,25 @@
-import { createStream, createTopic, decodeRequest, getTopic, sendMessages } from "@iggy/protocol";
-import { afterEach, expect, test } from "vitest";
+import {
+  createStream,
+  createTopic,
+  decodeRequest,
+  decodeUserHeaders,
+  forEachMessage,
+  getTopic,
+  sendMessages,
+} from "@iggy/protocol";
+import { inspect } from "node:util";
+import { afterEach, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
 import type { ClientCore } from "../src/client/client.js";
 import {
+  Aes256GcmEncryptor,
+  HeaderValue,
+  InvalidPayloadError,
+  jsonPayload,
   NotFoundError,
   OperationUncertainError,
   Partitioning,
+  type Producer,
   ProducerClosedError,
   ProducerSendFailedError,
 } from "../src/index.js";
@@ -18,9 +33,9 @@ afterEach(async () => {
   clients = [];
 });
 
-function setUp(partitionsCount = 3) {
+function setUp(partitionsCount = 3, config: Parameters<MemoryNetwork["client"]>[0] = {}) {
   const node = new ScriptedBroker(partitionsCount);
-  const client = new MemoryNetwork(node).client();
+  const client = new MemoryNetwork(node).client(config);
   clients.push(client);
   return { node, client };
 }
@@ -137,7 +152,7 @@ test("a failed chunk tells what is confirmed, what is not, and what nobody knows
   expect(error.uncertain).toBe(0);
   expect(error.committed).toHaveLength(2);
   expect(error).toMatchObject({ code: 4056, streamName: "s", topicName: "t", cause: { code: 41 } });
-  expect(JSON.stringify(error)).not.toContain("m4");
+  for (const shown of [JSON.stringify(error), inspect(error, { depth: 9 })]) expect(shown).not.toContain("m4");
 });
 
 test("a chunk of unknown outcome is counted as such, and resolved before the producer's next send", async () => {
@@ -214,4 +229,134 @@ test("closing the client flushes its producers", async () => {
   await client.close();
   await expect(send).resolves.toMatchObject({ confirmations: [{}] });
   expect(node.partitions[0]?.next).toBe(5);
+});
+
+/** Payloads, and raw user headers, of everything that was sent. */
+function sentBy(node: ScriptedBroker) {
+  const sent: { readonly payload: Uint8Array; readonly userHeaders: Uint8Array }[] = [];
+  for (const { body } of node.of(sendMessages)) {
+    forEachMessage(decodeRequest(sendMessages, body).batch, ({ payload, userHeaders }) =>
+      sent.push({ payload, userHeaders }),
+    );
+  }
+  return sent;
+}
+const textOf = (payload: Uint8Array): string => new TextDecoder().decode(payload);
+
+test("sends to one partition keep the order of the calls, chunks and slow steps or not", async () => {
+  const { node, client } = setUp(1);
+  let delay = 7;
+  const slowly = async <T>(value: T): Promise<T> => {
+    await new Promise((resolve) => setTimeout(resolve, (delay = (delay * 5) % 8)));
+    return value;
+  };
+  const producer = client.producer({
+    streamId: "s",
+    topicId: "t",
+    batchLength: 2,
+    partitioner: () => slowly(0),
+    encryptor: { encrypt: slowly, decrypt: slowly },
+  });
+  await Promise.all(
+    Array.from({ length: 10 }, (_, i) =>
+      producer.send([0, 1, 2, 3, 4].map((part) => ({ payload: `${String(i)}.${String(part)}` }))),
+    ),
+  );
+  const payloads = sentBy(node).map(({ payload }) => textOf(payload));
+  expect(payloads).toEqual([...payloads].sort());
+  expect(payloads).toHaveLength(50);
+});
+
+test("a failed send lets the others pass", async () => {
+  const { node, client } = setUp(1);
+  const producer = client.producer({ streamId: "s", topicId: "t", partitioning: Partitioning.PartitionId(0) });
+  const outcomes = await Promise.allSettled([
+    producer.send({ payload: "a" }),
+    producer.send({ payload: "" }),
+    producer.send({ payload: "b" }, { partitioning: { kind: "wrong" } as unknown as Partitioning }),
+    producer.send({ payload: "c" }),
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+  expect(sentBy(node).map(({ payload }) => textOf(payload))).toEqual(["a", "c"]);
+});
+
+test("a client's encryptor encrypts what is sent, payload and headers apart; a producer may have another, or none", async () => {
+  const encryptor = new Aes256GcmEncryptor(new Uint8Array(32).fill(1));
+  const { node, client } = setUp(1, { encryptor });
+  const message = { payload: "secret", headers: { name: "value" } };
+  const place = { streamId: "s", topicId: "t" };
+  await client.message.send({ ...place, messages: [message] });
+  await client.producer(place).send(message);
+  const sent = sentBy(node);
+  expect(sent).toHaveLength(2);
+  for (const { payload, userHeaders } of sent) {
+    expect(textOf(await encryptor.decrypt(payload))).toBe("secret");
+    const headers = decodeUserHeaders(await encryptor.decrypt(userHeaders));
+    expect([...headers]).toEqual([[HeaderValue.String("name"), HeaderValue.String("value")]]);
+  }
+  expect(new Set(sent.map(({ payload }) => textOf(payload))).size).toBe(2);
+  await client.producer({ ...place, encryptor: false }).send(message);
+  expect(textOf(sentBy(node)[2]?.payload ?? new Uint8Array(0))).toBe("secret");
+});
+
+test("a partitioner sees what is sent; a failure reports it, and a producer without encryptor may send it", async () => {
+  const encryptor = new Aes256GcmEncryptor(new Uint8Array(32).fill(1));
+  const { node, client } = setUp(1);
+  let refusals = 1;
+  node.handler = (received) => {
+    if (received.code === sendMessages.code && refusals-- > 0) node.refuse(received, 41);
+    else node.serve(received);
+  };
+  const place = { streamId: "s", topicId: "t" };
+  const seen: unknown[] = [];
+  const producer = client.producer({ ...place, encryptor, partitioner: ({ messages }) => seen.push(...messages) - 1 });
+  const error = await producer.send({ payload: "secret", headers: { a: 1 } }).catch((e: unknown) => e);
+  if (!(error instanceof ProducerSendFailedError)) throw new Error("expected a failed send");
+  expect(seen).toEqual(error.failed);
+  await client.producer(place).send(error.failed as { payload: Uint8Array }[]);
+  const [sent] = sentBy(node).slice(-1);
+  expect(textOf(await encryptor.decrypt(sent?.payload ?? new Uint8Array(0)))).toBe("secret");
+  expect(await encryptor.decrypt(sent?.userHeaders ?? new Uint8Array(0))).toHaveLength(15);
+});
+
+test("values are sent through a codec, and a wrong one is refused before anything leaves", async () => {
+  const { node, client } = setUp(1);
+  const payload = jsonPayload(z.object({ id: z.number() }));
+  const producer = client.producer({ streamId: "s", topicId: "t", payload });
+  expectTypeOf(producer).toEqualTypeOf<Producer<{ id: number }>>();
+  await producer.send([{ payload: { id: 1 } }, { payload: { id: 2 }, headers: { kind: "order" } }]);
+  expect(sentBy(node).map((sent) => textOf(sent.payload))).toEqual(['{"id":1}', '{"id":2}']);
+  const wrong = producer.send([{ payload: { id: 3 } }, { payload: { id: "4" } as unknown as { id: number } }]);
+  await expect(wrong).rejects.toBeInstanceOf(InvalidPayloadError);
+  expect(sentBy(node)).toHaveLength(2);
+});
+
+test("headers that are encoded already are passed on as they are", async () => {
+  const { node, client } = setUp(1);
+  const producer = client.producer({ streamId: "s", topicId: "t" });
+  const rawUserHeaders = Uint8Array.of(1, 2, 3);
+  await producer.send({ payload: "a", rawUserHeaders });
+  expect(sentBy(node)[0]?.userHeaders).toEqual(rawUserHeaders);
+  await expect(producer.send({ payload: "a", rawUserHeaders, headers: {} })).rejects.toThrow(/both/);
+  await expect(producer.send({ payload: "a", rawUserHeaders: "x" as unknown as Uint8Array })).rejects.toThrow(
+    TypeError,
+  );
+});
+
+test("a stream of the web sends what is written to it and is done when it is stored", async () => {
+  const { node, client } = setUp(1);
+  const producer = client.producer({ streamId: "s", topicId: "t", mode: "background", linger: "1h" });
+  const writer = producer.toWritableStream().getWriter();
+  await writer.write({ payload: "a" });
+  await writer.write([{ payload: "b" }, { payload: "c" }]);
+  await writer.close();
+  expect(sentBy(node).map(({ payload }) => textOf(payload))).toEqual(["a", "b", "c"]);
+  const failing = client.producer({ streamId: "s", topicId: "t" }).toWritableStream().getWriter();
+  await expect(failing.write({ payload: "" })).rejects.toMatchObject({ code: 4025 });
+});
+
+test.each([[null], ["text"], [[null]], [[5]]])("%j is no list of messages", async (messages) => {
+  const { client } = setUp(1);
+  const producer = client.producer({ streamId: "s", topicId: "t" });
+  await expect(producer.send(messages as unknown as { payload: string }[])).rejects.toBeInstanceOf(TypeError);
 });

@@ -13,8 +13,8 @@ interface FailedSend<Message, Confirmation> {
 /** 4056: a send of a producer failed part way. */
 export class ProducerSendFailedError<Message = unknown, Confirmation = unknown> extends ProducerError {
   static override readonly className: string = "ProducerSendFailedError";
-  /** The messages without a confirmation, in order. */
-  readonly failed: readonly Message[];
+  /** The messages without a confirmation, in order. Printing the error leaves them out: payloads stay out of logs. */
+  declare readonly failed: readonly Message[];
   /** How many of the first of them may be in the topic nevertheless. */
   readonly uncertain: number;
   /** Confirmations of what was sent before. */
@@ -30,7 +30,7 @@ export class ProducerSendFailedError<Message = unknown, Confirmation = unknown> 
       `${String(failed.length)} messages to ${streamName}/${topicName} are not confirmed${reason}`,
       { cause, context: { streamName, topicName, failed: failed.length, uncertain, committed: committed.length } },
     );
-    this.failed = failed;
+    Object.defineProperty(this, "failed", { value: failed });
     this.uncertain = uncertain;
     this.committed = committed;
     this.streamName = streamName;
