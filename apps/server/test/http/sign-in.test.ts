@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import { decodeJwt, decodeProtectedHeader, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningServer, startServer } from "../start-server.js";
-import { Api, type Answer, isObject } from "./messages/api-client.js";
+import { objectMembers } from "../../src/http/json/index.js";
+import { type Answer, Api } from "./messages/api-client.js";
 
 const SECRET = "a secret of the tests, long enough for any of the algorithms: 0123456789abcdef";
 
@@ -17,8 +18,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const tokenOf = ({ json }: Answer): string => {
-  const access = json["access_token"];
-  const token = isObject(access) ? access["token"] : undefined;
+  const { token } = objectMembers(json["access_token"]);
   if (typeof token !== "string") throw new Error("the answer has no token");
   return token;
 };
