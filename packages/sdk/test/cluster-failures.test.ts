@@ -41,8 +41,15 @@ interface Options {
   readonly signal?: AbortSignal;
 }
 
+interface Kind {
+  readonly what: string;
+  readonly command: { readonly code: number };
+  readonly isWrite: boolean;
+  readonly make: (options?: Options) => Promise<unknown>;
+}
+
 /** Each kind of call, on the node that takes it. */
-const calls = [
+const calls: readonly Kind[] = [
   {
     what: "a metadata write",
     command: createStream,
@@ -77,7 +84,7 @@ const calls = [
         options,
       ),
   },
-] as const;
+];
 
 /** Steps for the first requests of a command; then the cluster answers. */
 function script(

@@ -258,7 +258,7 @@ async function check(seed: number, events: readonly Event[]): Promise<void> {
   expect(cluster.replicas.map(({ wires }) => wires.size)).toEqual([0, 0, 0]);
 }
 
-const runs = Number(process.env.IGGY_TEST_HISTORIES ?? 60);
+const runs = Number(process.env["IGGY_TEST_HISTORIES"] ?? 60);
 
 test("random histories of a cluster: calls end in time, writes happen at most once, numbers never repeat", async () => {
   await fc.assert(fc.asyncProperty(fc.nat(), fc.array(eventArb, { minLength: 1, maxLength: 40 }), check), {
