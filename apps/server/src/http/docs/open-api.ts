@@ -114,7 +114,8 @@ function errors({ access, answers: given, params, body, place, method }: Route):
   const own = new Set(given.map(({ status }) => status));
   const isWrite = method !== "GET";
   const depends: Readonly<Record<number, boolean>> = {
-    401: access.kind !== "public",
+    // Anybody may sign in, though not with anything.
+    401: access.kind !== "public" || body !== undefined,
     403: access.kind === "right",
     404: params !== undefined,
     413: body !== undefined,

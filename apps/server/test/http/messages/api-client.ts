@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "../../../src/http/json/index.js";
+import { isArray, isObject } from "./json-kinds.js";
 import type { RunningServer } from "../../start-server.js";
+
+export { isObject };
 
 export interface Answer {
   readonly status: number;
@@ -16,9 +19,6 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
-
-export const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A caller of the HTTP API, signed in once. */
 export class Api {
@@ -109,8 +109,7 @@ export const balanced: JsonObject = { kind: "balanced", value: "" };
 
 export const message = (payload: string, more: JsonObject = {}): JsonObject => ({ payload: base64(payload), ...more });
 
-const listOf = (value: JsonValue | undefined): readonly JsonObject[] =>
-  Array.isArray(value) ? (value as readonly JsonValue[]).filter(isObject) : [];
+const listOf = (value: JsonValue | undefined): readonly JsonObject[] => (isArray(value) ? value.filter(isObject) : []);
 
 export const messagesOf = ({ json }: Answer): readonly JsonObject[] => listOf(json["messages"]);
 export const confirmationsOf = ({ json }: Answer): readonly JsonObject[] => listOf(json["confirmations"]);

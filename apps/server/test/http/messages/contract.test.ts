@@ -3,16 +3,8 @@ import { connect, Consumer, Partitioning, PollingStrategy } from "@iggy/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringifyJson } from "../../../src/http/json/index.js";
 import { type RunningServer, startServer } from "../../start-server.js";
-import {
-  type Answer,
-  Api,
-  confirmationsOf,
-  headerOf,
-  isObject,
-  message,
-  messagesOf,
-  payloadsOf,
-} from "./api-client.js";
+import { type Answer, Api, confirmationsOf, headerOf, message, messagesOf, payloadsOf } from "./api-client.js";
+import { isObject } from "./json-kinds.js";
 import { RawConnection } from "./raw-connection.js";
 
 let server: RunningServer;
