@@ -1,5 +1,5 @@
 import type { MetadataEffect, MetadataMachine, PartitionStats } from "@iggy/engine";
-import type { ServerConfig } from "../config/index.js";
+import { formatAddress, type ServerConfig } from "../config/index.js";
 import type { CommandTable } from "../dispatch/command-table.js";
 import type { Directory } from "../dispatch/directory.js";
 import type { PartitionChoice } from "../dispatch/partition-choice.js";
@@ -129,7 +129,10 @@ export class HttpService {
       isDraining: () => this.isDraining,
       log: this.deps.log,
     });
-    return HttpListener.open(app, http.address, slots);
+    const listener = await HttpListener.open(app, http.address, slots);
+    const address = formatAddress(http.address.host, listener.port);
+    this.deps.log.info({ address, tls: http.tls.enabled }, "listening for HTTP");
+    return listener;
   }
 
   /** The node serves from now on. */

@@ -22,10 +22,6 @@ declare module "fastify" {
 
 /** The longest path that a request may have: three characters for each byte of four names, and what is between. */
 const PARAMETER_LENGTH_MAX = 8 * 1024;
-/** A request that takes longer to arrive is given up; whoever sends 256 MiB needs 18 Mbit/s. */
-const RECEIVE_MILLIS = 120_000;
-const HEADERS_MILLIS = 30_000;
-const KEEP_ALIVE_MILLIS = 75_000;
 /** Methods that Fastify knows: those that a path does not have are refused by name. */
 const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"];
 
@@ -55,8 +51,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     logger: false,
     serverFactory: deps.serverFactory,
     bodyLimit: config.maxRequestSizeBytes,
-    requestTimeout: RECEIVE_MILLIS,
-    keepAliveTimeout: KEEP_ALIVE_MILLIS,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: PARAMETER_LENGTH_MAX, querystringParser: readQuery },
     clientErrorHandler: answerBadRequest,
@@ -64,7 +58,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       void answer(request, reply, refusalOf(error).outcome);
     },
   });
-  app.server.headersTimeout = HEADERS_MILLIS;
   app.decorateRequest("caller", null);
   receiveBodies(app, config.maxRequestSizeBytes);
   app.addHook("onRequest", (request, reply, done) => {
