@@ -56,16 +56,14 @@ function readChain(pem: string, what: string): readonly X509Certificate[] {
 }
 
 function readKey(pem: string): KeyObject {
+  if (/BEGIN ENCRYPTED|Proc-Type:.*ENCRYPTED/.test(pem)) {
+    const remedy = "give it without a passphrase (openssl pkey -in key.pem -out plain.pem)";
+    throw refused(`the private key is encrypted; ${remedy}`);
+  }
   try {
     return createPrivateKey(pem);
-  } catch (error) {
+  } catch {
     // The cause stays out: nobody checks that it holds no part of the key.
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (code === "ERR_MISSING_PASSPHRASE") {
-      throw refused(
-        "the private key is encrypted; give it without a passphrase (openssl pkey -in key.pem -out plain.pem)",
-      );
-    }
     throw refused("the private key does not parse as PEM");
   }
 }

@@ -89,7 +89,6 @@ impl Endpoint {
     ) -> Outcome<Arc<Self>> {
         let socket = bind(address)?;
         let received = Arc::new(AtomicU64::new(0));
-        let _inside = runtime().enter();
         let failed = |error: std::io::Error| Failure::new("QUIC_BIND", format!("{address} (UDP): {error}"));
         let inner = TokioRuntime.wrap_udp_socket(socket).map_err(failed)?;
         let counting = Arc::new(CountingSocket::new(inner, Arc::clone(&received)));

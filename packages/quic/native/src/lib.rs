@@ -175,6 +175,8 @@ unsafe extern "C" fn call(raw: sys::napi_env, info: sys::napi_callback_info) -> 
     let mut data = ptr::null_mut();
     sys::napi_get_cb_info(raw, info, &mut count, values.as_mut_ptr(), ptr::null_mut(), &mut data);
     let (_, export) = EXPORTS[data as usize];
+    // Much of QUIC only works from inside its threads, or where they are said to be.
+    let _inside = runtime().enter();
     let outcome = catch_unwind(AssertUnwindSafe(|| export(env, &values.map(Value))));
     match outcome.unwrap_or_else(|_| Err(Failure::new("QUIC_PANIC", "the addon failed; see the standard error"))) {
         Ok(Some(number)) => env.number(number).0,

@@ -254,24 +254,42 @@ impl Peer {
     }
 
     /// The side that asks: opens a stream for each request, until the connection ends.
-    pub async fn ask(self: Arc<Self>, mut requests: mpsc::UnboundedReceiver<Request>) -> Ending {
+    pub async fn ask(self: Arc<Self>, requests: mpsc::UnboundedReceiver<Request>) -> Ending {
+        let (running, mut all_ended) = mpsc::channel(1);
+        let ending = Arc::clone(&self).open_streams(requests, running).await;
+        // Replies that arrived before the end are still taken, and told first.
+        let _ = all_ended.recv().await;
+        ending
+    }
+
+    async fn open_streams(
+        self: Arc<Self>,
+        mut requests: mpsc::UnboundedReceiver<Request>,
+        running: mpsc::Sender<()>,
+    ) -> Ending {
         loop {
-            tokio::select! {
+            let next = tokio::select! {
                 biased;
                 error = self.connection.closed() => return ending_of(error),
-                request = requests.recv() => {
-                    let Some(mut request) = request else { return ending_of(self.connection.closed().await) };
-                    tokio::select! {
-                        biased;
-                        _ = &mut request.word => {}
-                        opened = self.connection.open_bi() => match opened {
-                            Ok((send, receive)) => {
-                                tokio::spawn(Arc::clone(&self).exchange(request, send, receive));
-                            }
-                            Err(error) => return ending_of(error),
-                        },
-                    }
+                request = requests.recv() => request,
+            };
+            // The connection holds a sender of its own.
+            let Some(mut request) = next else { return ending_of(self.connection.closed().await) };
+            let opened = tokio::select! {
+                biased;
+                _ = &mut request.word => continue,
+                opened = self.connection.open_bi() => opened,
+            };
+            match opened {
+                Ok((send, receive)) => {
+                    let exchange = Arc::clone(&self).exchange(request, send, receive);
+                    let running = running.clone();
+                    tokio::spawn(async move {
+                        exchange.await;
+                        drop(running);
+                    });
                 }
+                Err(error) => return ending_of(error),
             }
         }
     }
