@@ -7,10 +7,13 @@ import {
   getTopic,
   sendMessages,
 } from "@iggy/protocol";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { inspect } from "node:util";
 import { afterEach, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import type { ClientCore } from "../src/client/client.js";
+import { ClientCore } from "../src/client/client.js";
+import { nodePlatform } from "../src/client/node-platform.js";
 import {
   Aes256GcmEncryptor,
   HeaderValue,
@@ -353,6 +356,20 @@ test("a stream of the web sends what is written to it and is done when it is sto
   expect(sentBy(node).map(({ payload }) => textOf(payload))).toEqual(["a", "b", "c"]);
   const failing = client.producer({ streamId: "s", topicId: "t" }).toWritableStream().getWriter();
   await expect(failing.write({ payload: "" })).rejects.toMatchObject({ code: 4025 });
+});
+
+test("a stream of Node.js does the same; elsewhere it says what to take instead", async () => {
+  const { node, client } = setUp(1);
+  expect(() => client.producer({ streamId: "s", topicId: "t" }).writable()).toThrow(/toWritableStream/);
+  await using real = new ClientCore(
+    { credentials: { username: "iggy", password: "iggy" }, heartbeatInterval: 0 },
+    { ...nodePlatform, loadTransport: () => Promise.resolve(new MemoryNetwork(node).transport) },
+  );
+  const producer = real.producer({ streamId: "s", topicId: "t" });
+  const messages = ["a", "b", "c"].map((payload) => ({ payload }));
+  await pipeline(Readable.from(messages), producer.writable());
+  expect(sentBy(node).map(({ payload }) => textOf(payload))).toEqual(["a", "b", "c"]);
+  await expect(pipeline(Readable.from([{ payload: "" }]), producer.writable())).rejects.toMatchObject({ code: 4025 });
 });
 
 test.each([[null], ["text"], [[null]], [[5]]])("%j is no list of messages", async (messages) => {

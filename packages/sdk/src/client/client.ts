@@ -86,6 +86,7 @@ export class ClientCore implements AsyncDisposable {
   readonly #sends: SendCalls;
   readonly #readers: Readers;
   readonly #producerDefaults: ProducerDefaults;
+  readonly #platform: Platform;
   readonly #defaults: MessageDefaults;
   #closing: Promise<void> | undefined;
 
@@ -93,6 +94,7 @@ export class ClientCore implements AsyncDisposable {
     const config = typeof configuration === "string" ? parseConnectionString(configuration) : configuration;
     const settings = settingsOf(config);
     this.#settings = settings;
+    this.#platform = platform;
     const { emit } = this.#emitter;
     const { random } = settings;
 
@@ -248,6 +250,7 @@ export class ClientCore implements AsyncDisposable {
       abandon: (id) => this.#engine.abandon(id),
       onError: (error) => this.#emitter.emit("error", { error }),
       onClose: (closed) => this.#closables.delete(closed),
+      writable: this.#platform.writable,
     });
     this.#closables.add(producer);
     return producer;

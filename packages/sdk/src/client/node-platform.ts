@@ -2,6 +2,7 @@ import { FeatureUnavailableError } from "../errors/index.js";
 import type { TcpOptions } from "../transport/tcp.js";
 import { nodeCallScope } from "./node-calls.js";
 import { nodeReadable } from "./node-readable.js";
+import { nodeWritable } from "./node-writable.js";
 import type { Platform } from "./platform.js";
 import type { TransportOptions } from "./config.js";
 
@@ -9,6 +10,7 @@ import type { TransportOptions } from "./config.js";
 export const nodePlatform: Platform = {
   makeScope: nodeCallScope,
   readable: nodeReadable,
+  writable: nodeWritable,
   async loadTransport(name, config) {
     const tcp = tcpOptions(config.options ?? {});
     switch (name) {

@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { Transport } from "../transport/index.js";
 import type { ClientConfig, TransportName } from "./config.js";
 
@@ -11,6 +11,9 @@ export interface CallScope {
 /** Makes a stream of Node.js of something that is read step by step. Its end closes what it reads. */
 export type MakeReadable = <Item>(source: AsyncIterable<Item> & { close(): Promise<void> }) => Readable;
 
+/** Makes a stream of Node.js that hands on what is written to it, one item after the other. */
+export type MakeWritable = (sink: { write(item: unknown): Promise<unknown>; end(): Promise<void> }) => Writable;
+
 /**
  * What a runtime offers. There is one for Node.js and one for browsers; each package entry gives its own to the client,
  * so that a browser bundle never reaches the modules of Node.js.
@@ -22,4 +25,5 @@ export interface Platform {
   readonly makeScope?: () => CallScope;
   /** Where the runtime has streams of Node.js. */
   readonly readable?: MakeReadable;
+  readonly writable?: MakeWritable;
 }

@@ -104,7 +104,7 @@ export function prepared(
   messages: readonly ProducerMessage<unknown>[],
   { codec, headers, time }: Preparation,
 ): PreparedSend | Promise<PreparedSend> {
-  checkList(messages);
+  checkedList(messages);
   const common = headers === undefined ? undefined : encodedHeaders(headers);
   if (codec === undefined) {
     const forms = messages.every(isPlain)
@@ -130,11 +130,17 @@ function encoded(codec: PayloadCodec<unknown, unknown>, value: unknown): BytesLi
   }
 }
 
-function checkList(messages: unknown): void {
+/** Messages of a caller that may not have looked at the types. */
+export function checkedList(messages: unknown): readonly ProducerMessage<unknown>[] {
   if (!Array.isArray(messages)) throw wrongType("messages", "an array", messages);
-  const at = messages.findIndex((message) => typeof message !== "object" || message === null);
-  if (at !== -1) throw wrongType(`messages[${String(at)}]`, "an object with a payload", messages[at]);
+  const list: readonly unknown[] = messages;
+  if (list.every(isMessage)) return list;
+  const at = list.findIndex((message) => !isMessage(message));
+  throw wrongType(`messages[${String(at)}]`, "an object with a payload", list[at]);
 }
+
+const isMessage = (message: unknown): message is ProducerMessage<unknown> =>
+  typeof message === "object" && message !== null && "payload" in message;
 
 /** Whether a message goes into a request as it is. What is wrong with one that is not, `formOf` finds out. */
 function isPlain(message: ProducerMessage<unknown>): message is CreateMessage {

@@ -1,10 +1,12 @@
 import { ErrorCode } from "@iggy/protocol";
+import type { Writable } from "node:stream";
 import type { CallOptions } from "../api/caller.js";
 import type { MessageDefaults } from "../api/outgoing-messages.js";
 import type { SendCalls, SendResult } from "../api/sends.js";
 import type { StreamApi } from "../api/streams.js";
 import { topicTarget, type TopicApi } from "../api/topics.js";
-import { errorOf, type IggyError, ProducerClosedError } from "../errors/index.js";
+import type { MakeWritable } from "../client/platform.js";
+import { errorOf, FeatureUnavailableError, type IggyError, ProducerClosedError } from "../errors/index.js";
 import { topicSpelling } from "../routing/spelling.js";
 import { sleep } from "../time/sleep.js";
 import type { BytesLike } from "../values/check.js";
@@ -16,7 +18,7 @@ import { DirectSends } from "./direct-sends.js";
 import { IdempotentSends } from "./idempotent/idempotent-sends.js";
 import { type ProducerTopic, requestLimits } from "./outgoing-batch.js";
 import { PartitionChooser } from "./partition-chooser.js";
-import { prepared, type ProducerMessage } from "./prepared-send.js";
+import { checkedList, prepared, type ProducerMessage } from "./prepared-send.js";
 import {
   type ProducerDefaults,
   type ProducerOptions,
@@ -51,6 +53,8 @@ export interface ProducerParts {
   /** Takes errors that no call of the application is there for. */
   readonly onError: (error: unknown) => void;
   readonly onClose: (producer: Closing) => void;
+  /** Where the runtime has streams of Node.js. */
+  readonly writable: MakeWritable | undefined;
 }
 
 interface Closing {
@@ -124,6 +128,18 @@ export class Producer<Payload = BytesLike> implements AsyncDisposable {
     const isOwn = to.streamId === streamId && to.topicId === topicId;
     const topic = isOwn ? this.#own : producerTopic(to.streamId, to.topicId);
     return this.#send(topic, to.messages, to.partitioning, options);
+  }
+
+  /** The same as a stream of Node.js, in object mode. */
+  writable(): Writable {
+    if (this.#parts.writable === undefined) {
+      throw new FeatureUnavailableError("writable() needs Node.js; toWritableStream() works everywhere");
+    }
+    return this.#parts.writable({
+      write: async (item) =>
+        this.#send(this.#own, checkedList(Array.isArray(item) ? item : [item]), undefined, noOptions),
+      end: () => this.flush(),
+    });
   }
 
   /**
