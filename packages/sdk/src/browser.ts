@@ -2,6 +2,7 @@ import { ClientCore, connected } from "./client/client.js";
 import type { ClientConfig } from "./client/config.js";
 import { browserPlatform } from "./client/browser-platform.js";
 import type { CallOptions } from "./api/caller.js";
+import { ClientPoolCore, type ClientPoolOptions } from "./pool/index.js";
 import { streamBuilders } from "./stream-pair/index.js";
 
 export * from "./public.js";
@@ -27,6 +28,13 @@ export const SingleClient = Client;
 /** Makes a client and connects it. */
 export const connect = (config: ClientConfig | string = {}, options?: CallOptions): Promise<Client> =>
   connected(new Client(config), options);
+
+/** Sessions of one configuration: calls spread over them, what belongs to a session stays on one. */
+export class ClientPool extends ClientPoolCore {
+  constructor(config: ClientConfig | string = {}, options: ClientPoolOptions = {}) {
+    super(() => new Client(config), options);
+  }
+}
 
 /** Makes a client. */
 export const getClient = (config: ClientConfig | string = {}): Client => new Client(config);

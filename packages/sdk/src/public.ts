@@ -97,6 +97,7 @@ export type { SendFailure } from "./producer/background/failure-reports.js";
 export type { IdempotentOptions, ProducerIdentity, SavedIdentity } from "./producer/idempotent/idempotent-options.js";
 export type { MessageTracing } from "./producer/message-tracing.js";
 export type { ProducerMessage } from "./producer/prepared-send.js";
+export type { ClientPoolOptions, PooledClient } from "./pool/index.js";
 export type { Producer, ProducerSendOptions, SendTo } from "./producer/producer.js";
 export type { ProducerOptions, ShardedSend, Sharding, TypedProducerOptions } from "./producer/producer-options.js";
 export type {

@@ -101,7 +101,7 @@ function checkPoolSize(poolSize: ClientConfig["poolSize"]): void {
   if (min === 1 && max === 1) return;
   throw new ValidationError(
     ErrorCode.InvalidConfiguration,
-    "a Client is one session, so poolSize is 1; several clients share no session",
+    "a Client is one session, so poolSize is 1; ClientPool has several",
   );
 }
 

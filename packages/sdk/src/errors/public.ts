@@ -2,3 +2,4 @@ export * from "./classes.js";
 export { IggyError, type ErrorDetails } from "./iggy-error.js";
 export { ProducerSendFailedError } from "./producer-send-failed.js";
 export { ReadError, UndecodableMessagesError, type UnreadableRecord } from "./reading.js";
+export { ErrorCode } from "@iggy/protocol";

@@ -1,0 +1,1 @@
+export { ClientPoolCore, type ClientPoolOptions, type PooledClient } from "./client-pool.js";
