@@ -6,6 +6,8 @@
 #include "ring/environment.h"
 #include "ring/ring_functions.h"
 #include "sockets/sockets.h"
+#include "threads/affinity.h"
+#include "threads/wakeup.h"
 
 // Changes whenever a function changes in a way that the TypeScript side must know.
 static constexpr int kRevision = 1;
@@ -21,6 +23,8 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   uring::InitSlab(env, exports);
   uring::InitFiles(env, exports);
   uring::InitSockets(env, exports);
+  uring::InitAffinity(env, exports);
+  uring::InitWakeup(env, exports);
   if (InitHash != nullptr) InitHash(env, exports);
   if (InitSiv != nullptr) InitSiv(env, exports);
   return exports;

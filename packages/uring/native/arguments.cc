@@ -10,8 +10,40 @@ namespace uring {
 
 namespace {
 
-// More buffers than this in one call are a mistake of the caller.
-constexpr uint32_t kBuffersMax = 1 << 20;
+// More elements than this in one call are a mistake of the caller.
+constexpr uint32_t kElementsMax = 1 << 20;
+
+bool ToInteger(napi_env env, napi_value value, const char* name, int64_t low, int64_t high, int64_t* target) {
+  napi_valuetype type = napi_undefined;
+  double number = 0;
+  if (napi_typeof(env, value, &type) != napi_ok || type != napi_number ||
+      napi_get_value_double(env, value, &number) != napi_ok) {
+    ThrowType(env, name, "a number");
+    return false;
+  }
+  if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high)) || std::trunc(number) != number) {
+    ThrowRange(env, name, low, high);
+    return false;
+  }
+  *target = static_cast<int64_t>(number);
+  return true;
+}
+
+bool ReadLength(const Napi::CallbackInfo& info, size_t index, const char* name, const char* wanted,
+                uint32_t* target) {
+  napi_env env = info.Env();
+  bool is_array = false;
+  if (napi_is_array(env, info[index], &is_array) != napi_ok || !is_array ||
+      napi_get_array_length(env, info[index], target) != napi_ok) {
+    ThrowType(env, name, wanted);
+    return false;
+  }
+  if (*target > kElementsMax) {
+    ThrowRange(env, name, 0, kElementsMax);
+    return false;
+  }
+  return true;
+}
 
 bool ToBytes(Napi::Env env, napi_value value, const char* name, iovec* target) {
   bool is_typed_array = false;
@@ -33,17 +65,24 @@ bool ToBytes(Napi::Env env, napi_value value, const char* name, iovec* target) {
 
 bool ReadInteger(const Napi::CallbackInfo& info, size_t index, const char* name, int64_t low, int64_t high,
                  int64_t* target) {
-  Napi::Value value = info[index];
-  double number = 0;
-  if (!value.IsNumber() || napi_get_value_double(info.Env(), value, &number) != napi_ok) {
-    ThrowType(info.Env(), name, "a number");
-    return false;
+  return ToInteger(info.Env(), info[index], name, low, high, target);
+}
+
+bool ReadIntegers(const Napi::CallbackInfo& info, size_t index, const char* name, int64_t low, int64_t high,
+                  std::vector<int64_t>* target) {
+  napi_env env = info.Env();
+  uint32_t length = 0;
+  if (!ReadLength(info, index, name, "an array of numbers", &length)) return false;
+  for (uint32_t at = 0; at < length; at++) {
+    napi_value value = nullptr;
+    int64_t number = 0;
+    if (napi_get_element(env, info[index], at, &value) != napi_ok) {
+      ThrowType(env, name, "an array of numbers");
+      return false;
+    }
+    if (!ToInteger(env, value, name, low, high, &number)) return false;
+    target->push_back(number);
   }
-  if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high)) || std::trunc(number) != number) {
-    ThrowRange(info.Env(), name, low, high);
-    return false;
-  }
-  *target = static_cast<int64_t>(number);
   return true;
 }
 
@@ -99,17 +138,8 @@ bool ReadBytes(const Napi::CallbackInfo& info, size_t index, const char* name, i
 
 bool ReadBytesList(const Napi::CallbackInfo& info, size_t index, const char* name, std::vector<iovec>* target) {
   napi_env env = info.Env();
-  bool is_array = false;
   uint32_t length = 0;
-  if (napi_is_array(env, info[index], &is_array) != napi_ok || !is_array ||
-      napi_get_array_length(env, info[index], &length) != napi_ok) {
-    ThrowType(env, name, "an array of Uint8Array");
-    return false;
-  }
-  if (length > kBuffersMax) {
-    ThrowRange(env, name, 0, kBuffersMax);
-    return false;
-  }
+  if (!ReadLength(info, index, name, "an array of Uint8Array", &length)) return false;
   // In two passes: an element may be a getter that runs JavaScript, which must not free memory already looked at.
   std::vector<napi_value> values(length);
   for (uint32_t at = 0; at < length; at++) {

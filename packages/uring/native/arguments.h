@@ -14,6 +14,9 @@ constexpr int64_t kSafeInteger = 9007199254740991;
 
 bool ReadInteger(const Napi::CallbackInfo& info, size_t index, const char* name, int64_t low, int64_t high,
                  int64_t* target);
+// An array of such numbers.
+bool ReadIntegers(const Napi::CallbackInfo& info, size_t index, const char* name, int64_t low, int64_t high,
+                  std::vector<int64_t>* target);
 bool ReadDescriptor(const Napi::CallbackInfo& info, size_t index, int* target);
 bool ReadBoolean(const Napi::CallbackInfo& info, size_t index, const char* name, bool* target);
 bool ReadText(const Napi::CallbackInfo& info, size_t index, const char* name, size_t bytes_max, std::string* target);

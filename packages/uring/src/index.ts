@@ -29,6 +29,7 @@ export {
   type SystemError,
   type TurnHook,
 } from "./ring/index.js";
+export { pinThread, wake, Wakeup } from "./threads/index.js";
 export {
   type BatchStamp,
   type Hasher,

@@ -48,11 +48,7 @@ bool LoopRing::Attach(Napi::Function turn) {
   uv_unref(reinterpret_cast<uv_handle_t*>(&retry_));
   if (uv_prepare_start(&prepare_, OnPrepare) != 0) return false;
   if (uv_poll_start(&poll_, UV_READABLE, OnReadable) != 0) return false;
-  napi_value name = nullptr;
-  return napi_create_string_utf8(env_, "iggy:uring", NAPI_AUTO_LENGTH, &name) == napi_ok &&
-         napi_async_init(env_, nullptr, name, &context_) == napi_ok &&
-         napi_create_reference(env_, turn, 1, &turn_) == napi_ok &&
-         Expose(mapping.rings, mapping.rings_bytes, &rings_) &&
+  return turn_.Set(env_, turn, "iggy:uring") && Expose(mapping.rings, mapping.rings_bytes, &rings_) &&
          Expose(mapping.entries, mapping.entries_bytes, &entries_) &&
          Expose(mapping.state, mapping.state_bytes, &state_) &&
          napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_) == napi_ok;
@@ -104,7 +100,7 @@ void LoopRing::Settle() {
 
 // Before the loop waits: everything that JavaScript queued since the last time goes to the kernel at once.
 void LoopRing::Turn() {
-  if (mapping.IsOpen() && mapping.state[kWanted] != 0) Call(true);
+  if (mapping.IsOpen() && mapping.state[kWanted] != 0) turn_.Call(true);
   for (int round = 0; mapping.IsOpen(); round++) {
     if (mapping.Pending() > 0 || mapping.NeedsKernel()) {
       uint32_t submitted = 0;
@@ -117,30 +113,9 @@ void LoopRing::Turn() {
       uv_timer_start(&retry_, OnRetry, kRetryMillis, 0);
       break;
     }
-    Call(true);
+    turn_.Call(true);
   }
   Settle();
-}
-
-void LoopRing::Call(bool is_before_submit) {
-  napi_handle_scope scope = nullptr;
-  if (napi_open_handle_scope(env_, &scope) != napi_ok) return;
-  napi_value turn = nullptr;
-  napi_value receiver = nullptr;
-  napi_value argument = nullptr;
-  if (napi_get_reference_value(env_, turn_, &turn) == napi_ok && turn != nullptr &&
-      napi_get_global(env_, &receiver) == napi_ok && napi_get_boolean(env_, is_before_submit, &argument) == napi_ok) {
-    // With it promises and ticks run before this returns.
-    napi_make_callback(env_, context_, receiver, turn, 1, &argument, nullptr);
-    bool pending = false;
-    napi_value exception = nullptr;
-    // As if it had been thrown by a timer. There is none to take when the environment is being stopped.
-    if (napi_is_exception_pending(env_, &pending) == napi_ok && pending &&
-        napi_get_and_clear_last_exception(env_, &exception) == napi_ok) {
-      napi_fatal_exception(env_, exception);
-    }
-  }
-  napi_close_handle_scope(env_, scope);
 }
 
 void LoopRing::OnPrepare(uv_prepare_t* handle) { static_cast<LoopRing*>(handle->data)->Turn(); }
@@ -148,7 +123,7 @@ void LoopRing::OnPrepare(uv_prepare_t* handle) { static_cast<LoopRing*>(handle->
 void LoopRing::OnReadable(uv_poll_t* handle, int status, int events) {
   auto* ring = static_cast<LoopRing*>(handle->data);
   if (!ring->mapping.IsOpen()) return;
-  ring->Call(false);
+  ring->turn_.Call(false);
   ring->Settle();
 }
 
@@ -178,17 +153,6 @@ void LoopRing::ReleaseViews(bool detaches) {
   napi_close_handle_scope(env_, scope);
 }
 
-// Not while the callback runs: it may be the one that closes the ring.
-void LoopRing::ReleaseCallback() {
-  napi_handle_scope scope = nullptr;
-  napi_open_handle_scope(env_, &scope);
-  if (turn_ != nullptr) napi_delete_reference(env_, turn_);
-  turn_ = nullptr;
-  if (context_ != nullptr) napi_async_destroy(env_, context_);
-  context_ = nullptr;
-  napi_close_handle_scope(env_, scope);
-}
-
 // The loop stops to watch the descriptor before it is closed. `this` may be gone afterwards.
 int64_t LoopRing::CloseHandles() {
   int handles = open_handles_;
@@ -208,7 +172,8 @@ void LoopRing::OnClosed(uv_handle_t* handle) { static_cast<LoopRing*>(handle->da
 
 void LoopRing::HandleClosed() {
   if (--open_handles_ > 0) return;
-  ReleaseCallback();
+  // Not before: the callback may be the one that closes the ring.
+  turn_.Release();
   if (hook_ != nullptr) napi_remove_async_cleanup_hook(hook_);
   delete this;
 }
@@ -219,7 +184,7 @@ void LoopRing::OnEnvironmentEnd(napi_async_cleanup_hook_handle handle, void* dat
   // Closed already, and only waiting for the loop.
   if (!ring->mapping.IsOpen()) return;
   ring->ReleaseViews(false);
-  ring->ReleaseCallback();
+  ring->turn_.Release();
   ring->CloseHandles();
 }
 

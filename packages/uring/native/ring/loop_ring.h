@@ -4,6 +4,7 @@
 #include <napi.h>
 #include <uv.h>
 
+#include "listener.h"
 #include "ring/mapping.h"
 
 namespace uring {
@@ -32,10 +33,8 @@ class LoopRing {
   bool Attach(Napi::Function turn);
   bool Expose(void* memory, size_t bytes, napi_ref* reference);
   void Turn();
-  void Call(bool is_before_submit);
   void Settle();
   void ReleaseViews(bool detaches);
-  void ReleaseCallback();
   int64_t CloseHandles();
   void HandleClosed();
 
@@ -51,11 +50,10 @@ class LoopRing {
   uv_poll_t poll_{};
   uv_timer_t retry_{};
   int open_handles_ = 0;
-  napi_ref turn_ = nullptr;
+  Listener turn_;
   napi_ref rings_ = nullptr;
   napi_ref entries_ = nullptr;
   napi_ref state_ = nullptr;
-  napi_async_context context_ = nullptr;
   napi_async_cleanup_hook_handle hook_ = nullptr;
 };
 

@@ -79,6 +79,18 @@ export interface Addon {
   /** 0 ends receiving, 1 sending, 2 both. */
   socketShutdown(descriptor: number, ways: 0 | 1 | 2): void;
   socketClose(descriptor: number): void;
+
+  /** The cores that this thread may run on, ascending. */
+  threadCores(): number[];
+  /** This thread runs on no other cores from now on. */
+  threadPin(cores: readonly number[]): void;
+
+  /** A number, unique in the process, by which other threads make the listener run in this one. */
+  wakeupOpen(listener: () => void): number;
+  /** False when there is no such wake-up any more. */
+  wakeupSend(wakeup: number): boolean;
+  /** Only where it was opened. */
+  wakeupClose(wakeup: number): void;
 }
 
 /** The revision that this code was written for. */
@@ -88,7 +100,7 @@ const FUNCTIONS = [
   ...["ringOpen", "ringEnter", "ringReference", "ringClose", "slabOpen", "slabDiscard"],
   ...["pwritev", "pread", "ftruncate", "fallocate"],
   ...["socketListen", "socketAddress", "socketOption", "socketQuietMillis", "socketSend", "socketShutdown"],
-  "socketClose",
+  ...["socketClose", "threadCores", "threadPin", "wakeupOpen", "wakeupSend", "wakeupClose"],
 ];
 
 export function isAddon(exports: unknown): exports is Addon {

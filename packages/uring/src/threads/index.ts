@@ -1,0 +1,2 @@
+export { pinThread } from "./pin-thread.js";
+export { wake, Wakeup } from "./wakeup.js";
