@@ -18,7 +18,13 @@ export interface TransportOptions {
   readonly noDelay?: boolean;
   /** TCP, TLS: TCP keep-alive. */
   readonly keepAlive?: boolean;
-  /** Anything else goes to `node:net` or `node:tls` as it is. */
+  /** WS, WSS: `ws://host:port/path` or `wss://...` in place of host and port, for a server behind a proxy. */
+  readonly url?: string;
+  /** WS, WSS: largest message taken, bytes; `maxResponseFrameSize` without it. Browsers know no such limit. */
+  readonly maxMessageSize?: number;
+  /** WS, WSS: subprotocols to offer, for a proxy that asks for one. */
+  readonly protocols?: readonly string[];
+  /** TCP, TLS, and WS and WSS of Node.js: anything else goes to `node:net` or `node:tls` as it is. */
   readonly [option: string]: unknown;
 }
 
@@ -82,6 +88,8 @@ export interface ClientConfig {
   /** Encrypts payloads and user headers before they leave, and decrypts what is read. */
   readonly encryptor?: Encryptor;
   readonly tls?: TlsConfig;
+  /** HTTP only: how often a read that failed for a while is sent again, 3 times without it. */
+  readonly http?: { readonly retries?: number };
   /** Name of the client as servers see it, 1 to 255 bytes. */
   readonly name?: string;
   readonly version?: string;

@@ -1,4 +1,5 @@
 import {
+  connectionOptionKeys,
   type ConnectionOptions,
   type ConnectionTransport,
   ErrorCode,
@@ -7,8 +8,8 @@ import {
 } from "@iggy/protocol";
 import { ValidationError } from "../errors/index.js";
 import { endpointText } from "../transport/index.js";
-import type { ClientConfig, ReconnectConfig, TlsConfig, TransportName } from "./config.js";
-import { settingsOf } from "./settings.js";
+import type { ClientConfig, ReconnectConfig, TlsConfig, TransportName, TransportOptions } from "./config.js";
+import { type Settings, settingsOf } from "./settings.js";
 
 /**
  * The configuration of a connection string, `scheme://credentials@host:port[?key=value&…]`. Credentials are taken as they
@@ -18,10 +19,9 @@ import { settingsOf } from "./settings.js";
 export function parseConnectionString(text: string): ClientConfig {
   if (typeof text !== "string") throw new TypeError("a connection string is a string");
   const { transport, credentials, host, port, options } = parsed(text);
-  const { noDelay } = options;
   return {
     transport: transportOf(transport, options.tls === true),
-    options: { host, port, ...(noDelay === undefined ? {} : { noDelay }) },
+    options: { host, port, ...transportOptionsOf(options) },
     credentials:
       credentials.kind === "token"
         ? { token: credentials.token }
@@ -34,6 +34,7 @@ export function parseConnectionString(text: string): ClientConfig {
     },
     ...optional("tls", tlsOf(transport, options)),
     ...optional("maxResponseFrameSize", options.responseBufferSize ?? options.maxFrameSize ?? options.maxMessageSize),
+    ...(options.retries === undefined ? {} : { http: { retries: options.retries } }),
   };
 }
 
@@ -58,6 +59,21 @@ function transportOf(transport: ConnectionTransport, tls: boolean): TransportNam
     case "http":
       return "HTTP";
   }
+}
+
+/** Options that the transport itself takes; those of QUIC go to its provider as they are. */
+function transportOptionsOf(options: ConnectionOptions): TransportOptions {
+  return {
+    ...optional("noDelay", options.noDelay),
+    ...optional("maxMessageSize", options.maxMessageSize),
+    ...optional("maxConcurrentBidiStreams", options.maxConcurrentBidiStreams),
+    ...optional("datagramSendBufferSize", options.datagramSendBufferSize),
+    ...optional("initialMtu", options.initialMtu),
+    ...optional("sendWindow", options.sendWindow),
+    ...optional("receiveWindow", options.receiveWindow),
+    ...optional("keepAliveInterval", options.keepAliveIntervalMs),
+    ...optional("maxIdleTimeout", options.maxIdleTimeoutMs),
+  };
 }
 
 function reconnectOf(options: ConnectionOptions): ReconnectConfig {
@@ -93,10 +109,10 @@ const schemes: Readonly<Record<TransportName, string>> = {
   HTTPS: "iggy+http",
 };
 
-/** Characters of the grammar that credentials in a string can not hold. */
-const reserved = /[@:/?]/;
-
-/** The connection string of a configuration. Credentials are left out unless `redact` is false. */
+/**
+ * The connection string of a configuration, with what its transport has a key for. Credentials are `***` unless `redact` is
+ * false; then those that no string carries are refused with `InvalidConnectionString` (8000).
+ */
 export function formatConnectionString(
   config: ClientConfig,
   { redact = true }: { readonly redact?: boolean } = {},
@@ -104,37 +120,78 @@ export function formatConnectionString(
   const settings = settingsOf(config);
   const endpoint = settings.endpoints[0];
   const address = endpoint === undefined ? "" : endpointText(endpoint);
-  const query = Object.entries({
-    tls: settings.transport === "TLS" || settings.transport === "WSS" ? "true" : undefined,
-    tls_domain: config.tls?.servername,
-    tls_ca_file: config.tls?.caFile,
-    heartbeat_interval:
-      config.heartbeatInterval === undefined ? undefined : `${String(settings.heartbeatIntervalMs)}ms`,
-    reconnection_retries: config.reconnect?.maxRetries === undefined ? undefined : retriesText(config.reconnect),
-    reconnection_interval:
-      config.reconnect?.interval === undefined ? undefined : `${String(settings.reconnect.intervalMs)}ms`,
-    reestablish_after:
-      config.reconnect?.reestablishAfter === undefined
-        ? undefined
-        : `${String(settings.reconnect.reestablishAfterMs)}ms`,
-    nodelay: config.options?.noDelay === undefined ? undefined : String(config.options.noDelay),
-  }).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${value}`]));
+  const known = connectionOptionKeys(protocols[settings.transport]);
+  const query = Object.entries(optionValues(config, settings)).flatMap(([key, value]) =>
+    known.includes(key) && isPlain(value) ? [`${key}=${String(value)}`] : [],
+  );
   const credentials = redact ? "***:***" : credentialsText(config);
   return `${schemes[settings.transport]}://${credentials}@${address}${query.length === 0 ? "" : `?${query.join("&")}`}`;
 }
 
-const retriesText = ({ maxRetries }: ReconnectConfig): string =>
-  maxRetries === Infinity ? "unlimited" : String(maxRetries);
+/** Values by key; which of them a transport has is for the table of keys to say. */
+function optionValues(config: ClientConfig, settings: Settings): Readonly<Record<string, unknown>> {
+  const { tls, options = {}, pendingOperations, reconnect, heartbeatInterval, maxResponseFrameSize, http } = config;
+  const retries = reconnect?.maxRetries === undefined ? undefined : retriesText(reconnect.maxRetries);
+  const reestablish =
+    reconnect?.reestablishAfter === undefined ? undefined : millis(settings.reconnect.reestablishAfterMs);
+  const validates = tls?.rejectUnauthorized;
+  return {
+    tls: settings.transport === "TLS" || settings.transport === "WSS" ? true : undefined,
+    tls_domain: tls?.servername,
+    tls_ca_file: tls?.caFile,
+    tls_validate_certificate: validates,
+    validate_certificate: validates,
+    heartbeat_interval: heartbeatInterval === undefined ? undefined : millis(settings.heartbeatIntervalMs),
+    reconnection_retries: retries,
+    reconnection_max_retries: retries,
+    reconnection_interval: reconnect?.interval === undefined ? undefined : millis(settings.reconnect.intervalMs),
+    reestablish_after: reestablish,
+    reconnection_reestablish_after: reestablish,
+    nodelay: options.noDelay,
+    max_pending_operations: pendingOperations?.maxOperations,
+    max_pending_operation_bytes: pendingOperations?.maxBytes,
+    max_message_size: options["maxMessageSize"],
+    max_frame_size: maxResponseFrameSize,
+    response_buffer_size: maxResponseFrameSize,
+    max_concurrent_bidi_streams: options["maxConcurrentBidiStreams"],
+    datagram_send_buffer_size: options["datagramSendBufferSize"],
+    initial_mtu: options["initialMtu"],
+    send_window: options["sendWindow"],
+    receive_window: options["receiveWindow"],
+    keep_alive_interval: options["keepAliveInterval"],
+    max_idle_timeout: options["maxIdleTimeout"],
+    retries: http?.retries,
+  };
+}
+
+const isPlain = (value: unknown): value is string | number | boolean =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+
+const millis = (ms: number): string => `${String(ms)}ms`;
+const retriesText = (retries: number): string => (retries === Infinity ? "unlimited" : String(retries));
+
+const protocols: Readonly<Record<TransportName, ConnectionTransport>> = {
+  TCP: "tcp",
+  TLS: "tcp",
+  WS: "websocket",
+  WSS: "websocket",
+  QUIC: "quic",
+  HTTP: "http",
+  HTTPS: "http",
+};
 
 function credentialsText({ credentials }: ClientConfig): string {
   if (credentials === undefined || typeof credentials === "function") {
     throw new ValidationError(ErrorCode.InvalidConnectionString, "a connection string needs fixed credentials");
   }
-  const parts = "token" in credentials ? [credentials.token] : [credentials.username, credentials.password];
-  if (parts.some((part) => reserved.test(part))) {
+  // A token may hold a slash: it is base64.
+  const isToken = "token" in credentials;
+  const parts = isToken ? [credentials.token] : [credentials.username, credentials.password];
+  if (parts.some((part) => (isToken ? /[@:?]/ : /[@:?/]/).test(part))) {
     throw new ValidationError(
       ErrorCode.InvalidConnectionString,
-      "these credentials hold a character of the grammar (@ : / ?), so no connection string carries them",
+      "these credentials hold a character of the grammar (@ : / ?), so no connection string carries them: " +
+        "give them in the options object",
     );
   }
   return parts.join(":");
