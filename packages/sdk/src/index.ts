@@ -14,7 +14,7 @@ export type {
   StreamProducerOptions,
 } from "./stream-pair/index.js";
 
-/** A client for Node.js: TCP and TLS. */
+/** A client for Node.js: TCP, TLS and WebSocket. */
 export class Client extends ClientCore {
   /** Takes a configuration, or a connection string. Connects with the first call. */
   constructor(config: ClientConfig | string = {}) {

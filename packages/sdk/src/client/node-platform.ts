@@ -5,6 +5,7 @@ import { nodeReadable } from "./node-readable.js";
 import { nodeWritable } from "./node-writable.js";
 import type { Platform } from "./platform.js";
 import type { TransportOptions } from "./config.js";
+import { webSocketOptions } from "./web-socket-config.js";
 
 /** Sockets of Node.js, loaded when the first connection needs them. */
 export const nodePlatform: Platform = {
@@ -23,17 +24,30 @@ export const nodePlatform: Platform = {
         return tlsTransport({ ...config.tls, ...(tcp.socket === undefined ? {} : { socket: tcp.socket }) }, tcp);
       }
       case "WS":
-      case "WSS":
+      case "WSS": {
+        const options = webSocketOptions(name, config);
+        const below = await this.loadTransport(name === "WS" ? "TCP" : "TLS", config);
+        const { nodeWebSocketTransport } = await import("../transport/web-socket-node.js");
+        return nodeWebSocketTransport(below, options);
+      }
       case "QUIC":
       case "HTTP":
       case "HTTPS":
-        throw new FeatureUnavailableError(`this build has no ${name} transport; it connects over TCP and TLS`);
+        throw new FeatureUnavailableError(`this build has no ${name} transport; it connects over TCP, TLS, WS and WSS`);
     }
   },
 };
 
 /** Options that the client itself understands; the others go to the socket. */
-const ownOptions: ReadonlySet<string> = new Set(["host", "port", "noDelay", "keepAlive"]);
+const ownOptions: ReadonlySet<string> = new Set([
+  "host",
+  "port",
+  "noDelay",
+  "keepAlive",
+  "url",
+  "maxMessageSize",
+  "protocols",
+]);
 
 function tcpOptions(options: TransportOptions): TcpOptions {
   const { noDelay, keepAlive } = options;

@@ -16,6 +16,7 @@ import {
   type ReconnectConfig,
   type TransportName,
 } from "./config.js";
+import { webSocketAddress } from "./web-socket-config.js";
 
 /** A checked configuration with every default filled in. It holds no credentials. */
 export interface Settings {
@@ -53,7 +54,8 @@ export function settingsOf(config: ClientConfig): Settings {
       `transport takes ${Object.keys(defaultPorts).join(", ")}, got ${transport}`,
     );
   }
-  const { host = "127.0.0.1", port = defaultPorts[transport] } = config.options ?? {};
+  const options = config.options ?? {};
+  const { host = "127.0.0.1", port = defaultPorts[transport] } = webSocketAddress(transport, options) ?? options;
   checkPoolSize(config.poolSize);
   const { maxOperations = 256, maxBytes = 67_108_864 } = config.pendingOperations ?? {};
   return {
