@@ -88,6 +88,8 @@ export interface ClientConfig {
   /** Encrypts payloads and user headers before they leave, and decrypts what is read. */
   readonly encryptor?: Encryptor;
   readonly tls?: TlsConfig;
+  /** HTTP only: how often a read that failed for a while is sent again, 3 times without it. */
+  readonly http?: { readonly retries?: number };
   /** Name of the client as servers see it, 1 to 255 bytes. */
   readonly name?: string;
   readonly version?: string;
