@@ -98,6 +98,18 @@ export type { IdempotentOptions, ProducerIdentity, SavedIdentity } from "./produ
 export type { MessageTracing } from "./producer/message-tracing.js";
 export type { ProducerMessage } from "./producer/prepared-send.js";
 export type { ClientPoolOptions, PooledClient } from "./pool/index.js";
+export type {
+  MetadataChangesOptions,
+  MetadataEvent,
+  MetadataMirror,
+  MetadataMirrorEventName,
+  MetadataMirrorEvents,
+  MetadataMirrorOptions,
+  MirroredGroup,
+  MirroredStream,
+  MirroredTopic,
+  MirroredUser,
+} from "./metadata/index.js";
 export type { Producer, ProducerSendOptions, SendTo } from "./producer/producer.js";
 export type { ProducerOptions, ShardedSend, Sharding, TypedProducerOptions } from "./producer/producer-options.js";
 export type {

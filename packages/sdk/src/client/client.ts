@@ -26,6 +26,7 @@ import { ClientShutdownError, FeatureUnavailableError } from "../errors/index.js
 import { Producer } from "../producer/producer.js";
 import type { ProducerDefaults, ProducerOptions, TypedProducerOptions } from "../producer/producer-options.js";
 import { FrameBuffers } from "../link/index.js";
+import { MetadataApi } from "../metadata/index.js";
 import type { PartitionReader, PartitionReaderOptions } from "../reader/index.js";
 import { PartitionRoutes } from "../routing/partition-routes.js";
 import { RouteCache } from "../routing/route-cache.js";
@@ -76,6 +77,7 @@ export class ClientCore implements AsyncDisposable {
   readonly offset: OffsetApi;
   readonly message: MessageApi;
   readonly operation: OperationApi;
+  readonly metadata: MetadataApi;
 
   readonly #settings: Settings;
   readonly #connector: Connector;
@@ -185,6 +187,7 @@ export class ClientCore implements AsyncDisposable {
       this.reader(options),
     );
     this.operation = new OperationApi(engine);
+    this.metadata = new MetadataApi((call, options) => this.system.getMetadataChanges(call, options), this.#closables);
     this.#readers = new Readers(
       {
         polls,

@@ -103,9 +103,13 @@ export class MessageConsumer<Value = Uint8Array> implements AsyncDisposable, Asy
 
   /** How the reading of a partition stands, its lag in messages and time among it; undefined for one not read here. */
   figures(partitionId: number): PartitionFigures | undefined {
-    return this.#handling === undefined
+    const unfinished = this.#handling?.firstUnfinished(partitionId);
+    return unfinished === undefined
       ? this.#reading.figures(partitionId)
-      : this.#reading.figures(partitionId, this.#handled.get(partitionId));
+      : this.#reading.figures(partitionId, {
+          next: unfinished.checkpoint.offset,
+          last: this.#handled.get(partitionId)?.offset,
+        });
   }
 
   /** Offset of the last message that was handed over from a partition. */
@@ -417,8 +421,14 @@ export class MessageConsumer<Value = Uint8Array> implements AsyncDisposable, Asy
     if (typeof handler !== "function") throw new TypeError("handler takes a function");
     this.#throwIfHandling();
     const deadLetters = settings.deadLetter === undefined ? undefined : this.#makeDeadLetters(settings.deadLetter);
+    const { scope } = this.#parts;
     const loop = new HandlerLoop(handler, settings, {
-      take: () => this.#deliver(),
+      take: () => {
+        const received = this.#deliver();
+        // It is in the hands of the handlers, whose end says when it counts.
+        this.#delivery.release();
+        return received;
+      },
       takeFault: () => this.#reading.takeFault(),
       news: (signal) => this.#reading.news(signal),
       partitionsCount: () => this.#reading.partitions.length,
@@ -431,7 +441,7 @@ export class MessageConsumer<Value = Uint8Array> implements AsyncDisposable, Asy
         this.#reading.events.emit("retry", { partitionId, offset, error }),
       onDeadLetter: ({ checkpoint: { partitionId, offset } }, error, attempts) =>
         this.#reading.events.emit("dead-letter", { partitionId, offset, error, attempts }),
-      inside: (call) => this.#parts.scope?.run(call) ?? call(),
+      inside: (call) => (scope === undefined ? call() : scope.run(call)),
       deadLetters,
     });
     this.#handling = loop;

@@ -98,9 +98,9 @@ export class OffsetCommitter {
 
   /** One store per partition at a time; what is counted meanwhile goes into the next. */
   async #store(partitionId: number, partition: PartitionOffsets, signal?: AbortSignal): Promise<void> {
-    if (partition.storing !== undefined) await partition.storing;
+    while (partition.storing !== undefined) await partition.storing;
     const { counted } = partition;
-    if (counted === undefined || counted === partition.stored || partition.storing !== undefined) return;
+    if (counted === undefined || counted === partition.stored) return;
     const { open } = partition;
     partition.open = 0;
     partition.storing = this.#storeNow(partitionId, partition, counted, open, signal);

@@ -76,7 +76,7 @@ const maxPauseMs = 1000;
 /** Partitions are grouped anew by their primaries this often, ms. */
 const regroupMs = 1000;
 /** How long those whose primary is known wait for the others, ms. */
-const togetherMs = 50;
+const togetherMs = 100;
 /** Partitions of one request. */
 const maxTargets = 1000;
 

@@ -45,6 +45,13 @@ export interface ReadingParts {
   readonly onSessionReset: (listener: () => void) => () => void;
 }
 
+/** How far the messages of a partition are handled. */
+interface Progress {
+  /** The first one that is not. */
+  readonly next: bigint;
+  readonly last: bigint | undefined;
+}
+
 export interface ReadingHooks {
   /** Whether an error that the reading tries again ends the next call of its owner all the same. */
   readonly isThrown: (error: IggyError, kind: "passing" | "lasting" | "final") => boolean;
@@ -268,17 +275,17 @@ export class Reading {
     this.#scheduler.giveBack(next);
   }
 
-  /** `handled`: the last message that counts, where that is not the one handed over last. */
-  figures(partitionId: number, handled = this.lastDelivered(partitionId)): PartitionFigures | undefined {
+  /** `done`: how far the messages are handled, where that is not how far they were handed over. */
+  figures(partitionId: number, done?: Progress): PartitionFigures | undefined {
     const partition = this.#scheduler.find(partitionId);
     if (partition === undefined) return undefined;
     const { end, answeredAt } = partition;
-    const next = this.#nextOffset(partition, handled);
+    const next = done?.next ?? this.#nextOffset(partition);
     const lag = end === undefined || next === undefined ? undefined : end > next ? end - next : 0n;
     return {
       partitionId,
       state: partition.isStopped ? "stopped" : partition.isPaused ? "paused" : "reading",
-      lastOffset: handled?.offset,
+      lastOffset: done === undefined ? this.#delivered.get(partitionId)?.offset : done.last,
       end,
       lagMessages: lag,
       lagMs: lag === undefined || next === undefined ? undefined : lag === 0n ? 0 : this.#ageMs(partitionId, next),
@@ -373,15 +380,12 @@ export class Reading {
     return this.#delivered.get(partitionId) ?? this.#former.get(partitionId);
   }
 
-  #nextOffset(partition: PartitionRead, handled: Checkpoint | undefined): bigint | undefined {
+  /** The offset of the next message to be handed over; what retention took away in between does not count. */
+  #nextOffset(partition: PartitionRead): bigint | undefined {
     const delivered = this.#delivered.get(partition.id);
-    // What is handed over and not handled counts; what was never there does not.
-    if (handled !== undefined && delivered !== undefined && handled.offset < delivered.offset)
-      return handled.offset + 1n;
+    if (delivered !== undefined) return delivered.offset + 1n;
     const buffered = this.#scheduler.buffered(partition.id)?.polled.messages[0]?.offset;
-    if (buffered !== undefined && delivered === undefined) return buffered;
-    if (handled !== undefined) return handled.offset + 1n;
-    return partition.position.kind === "offset" ? partition.position.value : undefined;
+    return buffered ?? (partition.position.kind === "offset" ? partition.position.value : undefined);
   }
 
   #ageMs(partitionId: number, next: bigint): number | undefined {

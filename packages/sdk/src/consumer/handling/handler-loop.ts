@@ -55,9 +55,14 @@ export class HandlerLoop<Value> {
     this.#parts = parts;
   }
 
-  /** The last message of a partition before which everything is handled is told by `onAdvance`; this is the next one. */
+  /** The first message of each partition that was taken and is not handled. */
   get unfinished(): readonly Received<Value>[] {
     return this.#book.firstOpen();
+  }
+
+  /** The same of one partition. */
+  firstUnfinished(partitionId: number): Received<Value> | undefined {
+    return this.#book.firstOpenOf(partitionId);
   }
 
   /** Resolves when the loop was stopped and everything at work has ended; rejects with what made it end. */
@@ -166,7 +171,7 @@ export class HandlerLoop<Value> {
     } catch (error) {
       this.#fail(error);
     }
-    if (!isHandled) {
+    if (!isHandled || this.#aborted.signal.aborted) {
       this.#book.release(work);
       return;
     }

@@ -62,7 +62,12 @@ export class WorkBook<Item> {
 
   /** The first message of each partition that was added and not handled. */
   firstOpen(): readonly Item[] {
-    return [...this.#ledgers.values()].flatMap(({ works, passed }) => works[passed]?.item ?? []);
+    return [...this.#ledgers.keys()].flatMap((partitionId) => this.firstOpenOf(partitionId) ?? []);
+  }
+
+  firstOpenOf(partitionId: number): Item | undefined {
+    const ledger = this.#ledgers.get(partitionId);
+    return ledger?.works[ledger.passed]?.item;
   }
 
   /** Takes the next message of a partition. */
