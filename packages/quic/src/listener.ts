@@ -4,9 +4,6 @@ import type { Ending } from "./ending.js";
 import { type EndpointEvents, onEvent } from "./events.js";
 import { refusable, requireAddon } from "./native.js";
 
-/** Closes of the server, as official clients know them. */
-export const CloseCode = { shutdown: 0x1003, protocolViolation: 0x1004 } as const;
-
 export interface QuicListenerOptions {
   /** A literal IP address. */
   readonly host: string;
@@ -86,7 +83,7 @@ export class QuicConnection {
     this.addon.respond(this.endpoint, this.peer, stream, pieces);
   }
 
-  /** Largest request from now on; a larger one ends the connection as a violation of the protocol. */
+  /** Largest request from now on; a larger one ends the connection with code 0x1004. */
   setMessageLimit(bytes: number): void {
     this.addon.setMessageLimit(this.endpoint, this.peer, bytes);
   }
@@ -143,7 +140,7 @@ export class QuicListener implements EndpointEvents {
   }
 
   /** Ends every connection at once. The port is free when it resolves. May be called again. */
-  close(code: number = CloseCode.shutdown, reason = ""): Promise<void> {
+  close(code = 0, reason = ""): Promise<void> {
     if (!this.isClosed) {
       this.isClosed = true;
       this.addon.close(this.endpoint, code, reason);

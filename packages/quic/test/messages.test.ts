@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CloseCode } from "../src/index.js";
 import { echo, listen, silent, TestClient, title, until, without } from "./support/quic.js";
 
 const MIB = 1024 * 1024;
@@ -81,7 +80,7 @@ describe.skipIf(without)(`messages ${title}`, () => {
     const { port, accepted } = listen();
     const client = await TestClient.connect(port);
     await until(() => accepted.length === 1);
-    accepted[0]!.connection.close(CloseCode.shutdown, "bye");
+    accepted[0]!.connection.close(0x1003, "bye");
     await until(() => client.isClosed);
     expect(client.error).toMatchObject({ code: "QUIC_CLOSED", detail: 0x1003 });
     expect(client.error?.message).toContain("bye");
@@ -101,7 +100,7 @@ describe.skipIf(without)(`messages ${title}`, () => {
     const reply = randomBytes(5 * MIB);
     const { port } = listen((connection, stream) => {
       connection.respond(stream, [reply]);
-      connection.finish(CloseCode.shutdown, "", 10_000);
+      connection.finish(0x1003, "", 10_000);
     });
     const client = await TestClient.connect(port);
     expect(Buffer.compare(await client.ask(Buffer.from("?")), reply)).toBe(0);
@@ -138,7 +137,7 @@ describe.skipIf(without)(`messages ${title}`, () => {
   test("a request above the limit ends the connection as a violation; the limit can change", async () => {
     const { port, accepted } = listen(echo, { messageBytesMax: 1000 });
     const large = await TestClient.connect(port);
-    await expect(large.ask(Buffer.alloc(1001))).rejects.toMatchObject({ detail: CloseCode.protocolViolation });
+    await expect(large.ask(Buffer.alloc(1001))).rejects.toMatchObject({ detail: 0x1004 });
     const client = await TestClient.connect(port);
     expect((await client.ask(Buffer.alloc(1000))).length).toBe(1000);
     accepted[1]!.connection.setMessageLimit(10 * MIB);

@@ -28,12 +28,6 @@ const UNAVAILABLE: readonly Unavailable[] = [
     says: "this version has no external authentication",
   },
   {
-    key: "quic.enabled",
-    isOn: ({ quic }) => quic.enabled,
-    answer: "warn",
-    says: "this version does not listen on QUIC",
-  },
-  {
     key: "http.web_ui",
     isOn: ({ http }) => http.webUi,
     answer: "warn",
@@ -64,19 +58,7 @@ export function unavailableProblems(config: ServerConfig, setKeys: SetKeys): Con
 }
 
 export function unavailableNotices(config: ServerConfig, setKeys: SetKeys): Notice[] {
-  const listeners = [{ name: "QUIC", key: "quic.enabled", isOn: config.quic.enabled }].filter(
-    ({ key, isOn }) => isOn && !setKeys.has(key),
-  );
-  const names = listeners.map(({ name }) => name).join(", ");
-  const passedOver: Notice[] =
-    listeners.length === 0
-      ? []
-      : [{ level: "info", message: `not started, because this version lacks them: ${names}` }];
-  const warned = asked(config, setKeys, "warn").map(({ key, says }): Notice => ({
-    level: "warn",
-    message: `${key}: ${says}`,
-  }));
-  return [...passedOver, ...warned];
+  return asked(config, setKeys, "warn").map(({ key, says }) => ({ level: "warn", message: `${key}: ${says}` }));
 }
 
 function asked(config: ServerConfig, setKeys: SetKeys, answer: Unavailable["answer"]): Unavailable[] {

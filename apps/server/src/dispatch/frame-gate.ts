@@ -11,6 +11,7 @@ import {
   validateRequestHeader,
 } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
+import type { ReplyStream } from "../net/channel.js";
 import type { Connection, ConnectionHandler } from "../net/connection.js";
 import { evict } from "../net/evict.js";
 import { RequestFrame } from "../net/request-frame.js";
@@ -50,15 +51,18 @@ export class FrameGate implements ConnectionHandler {
     this.draining = true;
   }
 
-  frame(connection: Connection, frame: Uint8Array, memory: Memory | undefined): void {
+  frame(connection: Connection, frame: Uint8Array, memory: Memory | undefined, stream: ReplyStream): void {
     const header = new RequestHeader().at(frame, 0);
     if (header.command > LAST_FRAME_COMMAND) {
       connection.destroy();
       return;
     }
-    if (header.command !== FrameCommand.Request) return;
+    if (header.command !== FrameCommand.Request) {
+      connection.endStream(stream);
+      return;
+    }
     this.dropEndedBinding(connection);
-    const request = new RequestFrame(connection, header, frame, connection.binding, memory);
+    const request = new RequestFrame(connection, header, frame, connection.binding, memory, stream);
     const code = this.headerFault(header);
     if (code !== 0) request.deny(code);
     else if (this.draining) request.deny(ErrorCode.TransientNotAccepted);

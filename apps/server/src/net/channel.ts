@@ -1,6 +1,12 @@
 import type { Memory } from "@iggy/storage";
 
-/** One transport connection below the framing: TCP, TLS, and later WebSocket and QUIC streams. */
+/**
+ * Number of a stream that carries one request and its reply, on transports that have one for each; undefined on those
+ * where everything shares one.
+ */
+export type ReplyStream = number | undefined;
+
+/** One transport connection below the framing. */
 export interface Channel {
   /** Address of the peer as `ip:port`. */
   readonly peerAddress: string;
@@ -10,9 +16,11 @@ export interface Channel {
   readonly quietMillis?: number;
   /**
    * Sends the pieces back to back. They must not change until they are sent; `memory`, in which some of them lie, is
-   * released then, or when they are dropped.
+   * released then, or when they are dropped. A frame that answers nothing, without a stream, leaves on any.
    */
-  send(pieces: readonly Uint8Array[], memory?: readonly Memory[]): void;
+  send(pieces: readonly Uint8Array[], memory?: readonly Memory[], stream?: ReplyStream): void;
+  /** Ends the stream of a request that gets no reply, where there are such. */
+  endStream?(stream: ReplyStream): void;
   /** Stops and starts reading: backpressure to the peer. */
   pause(): void;
   resume(): void;
@@ -28,8 +36,13 @@ export interface ChannelEvents {
   readonly maxFrameBytes: number;
   /** Bytes arrived; the frames that they complete follow, then `settled`. */
   heard(): void;
-  /** One whole frame. It may be changed once the call returns, unless `memory`, when there is any, is retained. */
-  frame(frame: Uint8Array, memory: Memory | undefined): void;
+  /**
+   * One whole frame. It may be changed once the call returns, unless `memory`, when there is any, is retained. Its answer
+   * is sent with the same `stream`.
+   */
+  frame(frame: Uint8Array, memory: Memory | undefined, stream?: ReplyStream): void;
+  /** The peer gave up a request: if it waits, it ends. */
+  cancelWaiting(request: number): void;
   /** The peer sent bytes that are no frame, or a frame could not be handled: nothing that follows can be read. */
   malformed(error: Error): void;
   settled(): void;

@@ -2,7 +2,7 @@ import { ErrorCode } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
 import { letGo } from "../memory/let-go.js";
 import type { Clock } from "../request.js";
-import type { Channel, ChannelEvents } from "./channel.js";
+import type { Channel, ChannelEvents, ReplyStream } from "./channel.js";
 
 /** The session that a connection acts for. Set by a login or a bind, cleared when the session ends. */
 export interface SessionBinding {
@@ -31,7 +31,7 @@ type Cancel = (code: number) => void;
 
 export interface ConnectionHandler {
   /** One whole frame; see `ChannelEvents`. */
-  frame(connection: Connection, frame: Uint8Array, memory: Memory | undefined): void;
+  frame(connection: Connection, frame: Uint8Array, memory: Memory | undefined, stream: ReplyStream): void;
   /** The connection can't be read on; it is closed by the caller. */
   malformed(connection: Connection, error: Error): void;
   closed(connection: Connection): void;
@@ -104,8 +104,8 @@ export class Connection implements ChannelEvents {
     if (this.serves) this.receivedMillis = this.clock.monotonicMillis();
   }
 
-  frame(frame: Uint8Array, memory: Memory | undefined): void {
-    if (this.serves) this.handler.frame(this, frame, memory);
+  frame(frame: Uint8Array, memory: Memory | undefined, stream?: ReplyStream): void {
+    if (this.serves) this.handler.frame(this, frame, memory, stream);
   }
 
   malformed(error: Error): void {
@@ -162,14 +162,19 @@ export class Connection implements ChannelEvents {
   }
 
   /** Sends the pieces back to back; see `Channel`. */
-  send(pieces: readonly Uint8Array[], memory: readonly Memory[] = []): void {
+  send(pieces: readonly Uint8Array[], memory: readonly Memory[] = [], stream?: ReplyStream): void {
     if (!this.open) {
       letGo(memory);
       return;
     }
-    this.channel.send(pieces, memory);
+    this.channel.send(pieces, memory, stream);
     if (this.channel.queuedBytes > this.limits.queuedBytesMax) this.destroy();
     else this.regulate();
+  }
+
+  /** A request gets no reply. */
+  endStream(stream: ReplyStream): void {
+    if (this.open) this.channel.endStream?.(stream);
   }
 
   /** Sends what is queued, then closes. Frames that come meanwhile are not looked at. */

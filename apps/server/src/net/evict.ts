@@ -1,4 +1,5 @@
 import { EvictionReason, HEADER_SIZE, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN, writeEviction } from "@iggy/protocol";
+import type { ReplyStream } from "./channel.js";
 import type { Connection } from "./connection.js";
 import type { RequestFrame } from "./request-frame.js";
 
@@ -8,13 +9,13 @@ export function evict(request: RequestFrame, reason: number): void {
 }
 
 /** Ends a connection with a last frame that tells why. */
-export function evictConnection(connection: Connection, client: bigint, reason: number): void {
+export function evictConnection(connection: Connection, client: bigint, reason: number, stream?: ReplyStream): void {
   const frame = new Uint8Array(HEADER_SIZE);
   const window =
     reason === EvictionReason.IncompatibleProtocol
       ? { serverProtocolVersion: PROTOCOL_VERSION, serverProtocolVersionMin: PROTOCOL_VERSION_MIN }
       : {};
   writeEviction(frame, 0, { client, reason, ...window });
-  connection.send([frame]);
+  connection.send([frame], [], stream);
   connection.end();
 }

@@ -11,6 +11,7 @@ import { letGo } from "../memory/let-go.js";
 import type { CommandRequest } from "../dispatch/command-request.js";
 import { type ConnectionFacts, factsOf } from "../node/connection-facts.js";
 import type { CommittedReply, ReadReplyOptions } from "../request.js";
+import type { ReplyStream } from "./channel.js";
 import type { Connection, SessionBinding } from "./connection.js";
 import { evictConnection } from "./evict.js";
 
@@ -36,18 +37,21 @@ export class RequestFrame implements CommandRequest {
   private ownHeader: RequestHeader;
   private ownBody: Uint8Array;
   private holder: Memory | undefined;
+  private readonly stream: ReplyStream;
   private answered = false;
   private isWaiting = false;
 
-  /** `header` lies at the start of `frame`, which `memory` holds when it is pooled. */
+  /** `header` lies at the start of `frame`, which `memory` holds when it is pooled; the reply goes to `stream`. */
   constructor(
     connection: Connection,
     header: RequestHeader,
     frame: Uint8Array,
     binding: SessionBinding | undefined,
     memory: Memory | undefined,
+    stream: ReplyStream,
   ) {
     this.connection = connection;
+    this.stream = stream;
     this.ownHeader = header;
     this.frame = frame;
     this.ownBody = frame.subarray(HEADER_SIZE);
@@ -129,14 +133,15 @@ export class RequestFrame implements CommandRequest {
     if (this.answered) return;
     this.answered = true;
     if (this.isWaiting) this.connection.removeWaiting(this.request);
+    this.connection.endStream(this.stream);
     this.connection.finishRequest(this.body.length);
     this.letGo();
   }
 
   /** Ends the request together with its connection, for a reason that clients map to an error. */
   evict(reason: number): void {
+    evictConnection(this.connection, this.client, reason, this.stream);
     this.finish();
-    evictConnection(this.connection, this.client, reason);
   }
 
   onCancel(handler: (code: number) => void): void {
@@ -177,12 +182,12 @@ export class RequestFrame implements CommandRequest {
         frame.set(piece, at);
         at += piece.length;
       }
-      this.connection.send([frame]);
+      this.connection.send([frame], [], this.stream);
       letGo(memory);
     } else {
       const header = Buffer.allocUnsafe(HEADER_SIZE);
       writeHeader(header, bodyLength);
-      this.connection.send([header, ...body], memory);
+      this.connection.send([header, ...body], memory, this.stream);
     }
     this.finish();
   }

@@ -20,6 +20,11 @@ export async function loadTlsMaterial(tls: ServerConfig["tcp"]["tls"]): Promise<
     const [cert, key] = await Promise.all([readFile(tls.certFile, "utf8"), readFile(tls.keyFile, "utf8")]);
     return { cert, key };
   }
+  return selfSignedMaterial();
+}
+
+/** A certificate for loopback and for this run. */
+export async function selfSignedMaterial(): Promise<TlsMaterial> {
   const made = await generate([{ name: "commonName", value: "localhost" }], {
     keyType: "ec",
     curve: "P-256",

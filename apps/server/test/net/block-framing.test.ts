@@ -38,6 +38,9 @@ class Peer implements ChannelEvents {
     memory.retain();
     this.kept.push({ frame, memory });
   }
+  cancelWaiting(): void {
+    // Nobody gives up here.
+  }
   malformed(error: Error): void {
     this.faults.push(error);
   }

@@ -5,8 +5,10 @@ use crate::settings::Settings;
 use bytes::Bytes;
 use quinn::{Connection, ConnectionError, ReadError, RecvStream, SendStream, VarInt};
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, Notify};
 
@@ -154,7 +156,7 @@ impl Peer {
             match self.connection.accept_bi().await {
                 Ok((send, receive)) => {
                     let stream = self.next_stream.fetch_add(1, Ordering::Relaxed);
-                    tokio::spawn(Arc::clone(&self).answer(stream, send, receive));
+                    begin(Arc::clone(&self).answer(stream, send, receive));
                 }
                 Err(error) => return ending_of(error),
             }
@@ -284,7 +286,7 @@ impl Peer {
                 Ok((send, receive)) => {
                     let exchange = Arc::clone(&self).exchange(request, send, receive);
                     let running = running.clone();
-                    tokio::spawn(async move {
+                    begin(async move {
                         exchange.await;
                         drop(running);
                     });
@@ -327,6 +329,17 @@ impl Peer {
             // The end of the connection answers everything that waits.
             Some(Err(NoMessage::ConnectionLost)) => {}
         }
+    }
+}
+
+/// Goes the first steps of a task at once. What can be read or written without waiting keeps the order of the streams
+/// like that, as far as the network kept it: a request and its cancel arrive as they were sent.
+fn begin(task: impl Future<Output = ()> + Send + 'static) {
+    let mut task = Box::pin(task);
+    let mut context = Context::from_waker(Waker::noop());
+    // The task is polled again as soon as it is a task, so nobody misses the waker.
+    if task.as_mut().poll(&mut context).is_pending() {
+        tokio::spawn(task);
     }
 }
 

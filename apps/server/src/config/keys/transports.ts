@@ -20,24 +20,22 @@ export const tcp = section({
   tls: streamTls,
 });
 
-export const quic = dormant(
-  section({
-    enabled: bool(true, "Listen for clients on QUIC."),
-    address: address("127.0.0.1:8080", "IP and UDP port to bind."),
-    max_concurrent_bidi_streams: int(256, { min: 1, max: 2 ** 32 - 1 }, "Streams a client may keep open."),
-    initial_mtu: size("1200 B", { min: "1200", max: "65535" }, "Largest datagram before path discovery."),
-    send_window: size("64 MiB", {}, "Unacknowledged bytes per connection."),
-    receive_window: size("64 MiB", { max: String(2 ** 32 - 1) }, "Receive window per connection."),
-    stream_receive_window: size("64 MiB", { min: "1" }, "Receive window per stream; at least one frame."),
-    keep_alive_interval: duration("10 s", {}, "Keep-alive period; 0 is off."),
-    max_idle_timeout: duration("30 s", {}, "Idle limit; 0 is off."),
-    certificate: section({
-      self_signed: bool(true, "Make a certificate for this run and ignore the files."),
-      cert_file: text("", "Certificate chain, PEM."),
-      key_file: text("", "Private key, PEM, ECDSA P-256."),
-    }),
+export const quic = section({
+  enabled: bool(true, "Listen for clients on QUIC."),
+  address: address("127.0.0.1:8080", "IP and UDP port to bind; port 0 lets the system choose."),
+  max_concurrent_bidi_streams: int(256, { min: 1, max: 2 ** 32 - 1 }, "Streams a client may keep open."),
+  initial_mtu: size("1200 B", { min: "1200", max: "65535" }, "Largest datagram before path discovery."),
+  send_window: size("64 MiB", {}, "Unacknowledged bytes per connection."),
+  receive_window: size("64 MiB", { max: String(2 ** 32 - 1) }, "Receive window per connection."),
+  stream_receive_window: size("64 MiB", { min: "1" }, "Receive window per stream; at least one frame."),
+  keep_alive_interval: duration("10 s", {}, "Keep-alive period; 0 is off."),
+  max_idle_timeout: duration("30 s", {}, "Idle limit; 0 is off."),
+  certificate: section({
+    self_signed: bool(true, "Make a certificate for this run and ignore the files."),
+    cert_file: text("", "Certificate chain, PEM."),
+    key_file: text("", "Private key, PEM, ECDSA P-256; official clients that do not validate accept no other kind."),
   }),
-);
+});
 
 export const websocket = section({
   enabled: bool(true, "Listen for clients on WebSocket."),

@@ -1,0 +1,1 @@
+export { openQuicListener, type QuicListenerDeps } from "./open-quic-listener.js";
