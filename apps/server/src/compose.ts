@@ -19,6 +19,7 @@ import { MachineCatalog } from "./metadata/partition-catalog.js";
 import { passwordSecrets } from "./metadata/password-secrets.js";
 import { touchedTopics } from "./metadata/touched-topics.js";
 import { Listeners, type BoundPorts, withBoundPorts } from "./net/listeners.js";
+import { openQuicListener } from "./net/quic/index.js";
 import { openTcpListener } from "./net/open-tcp-listener.js";
 import { Reception } from "./net/reception.js";
 import { socketSlots } from "./net/socket-slots.js";
@@ -318,6 +319,13 @@ async function build(
         log: logging.part("tcp"),
       }),
     websocket: () => openWebSocketListener({ config, reception, slots }),
+    quic: () =>
+      openQuicListener({
+        config,
+        reception,
+        isAskedFor: settings.setKeys.has("quic.enabled"),
+        log: logging.part("quic"),
+      }),
     http: () => (http === undefined ? Promise.resolve(undefined) : http.listen(slots)),
   });
   started.push(() => listeners.close());
