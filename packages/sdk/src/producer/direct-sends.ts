@@ -122,7 +122,9 @@ export class DirectSends {
       }
       return committed;
     } catch (error) {
-      throw sendFailed(error, topic, send.messages.slice(from), inRequest, committed);
+      // An abort ends the wait alone: what was sent may be stored.
+      const isAborted = options.signal?.aborted === true;
+      throw sendFailed(error, topic, send.messages.slice(from), { inRequest, committed, isAborted });
     }
   }
 
@@ -167,7 +169,9 @@ export class DirectSends {
 
   /** Keeps the least gap between sends. */
   async #keepGap(signal: AbortSignal | undefined): Promise<void> {
-    const waitMs = this.#lastSentAt + this.#parts.gapMs - monotonicMs();
+    const { gapMs } = this.#parts;
+    if (gapMs === 0) return;
+    const waitMs = this.#lastSentAt + gapMs - monotonicMs();
     if (waitMs > 0) await sleep(waitMs, signal === undefined ? {} : { signal });
   }
 }

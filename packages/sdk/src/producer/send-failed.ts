@@ -3,18 +3,24 @@ import type { SendConfirmation } from "../api/sends.js";
 import { IggyError, ProducerSendFailedError } from "../errors/index.js";
 import type { ProducerTopic } from "./outgoing-batch.js";
 
-/** The error of messages without a confirmation; the first `inRequest` of them were part of the request that failed. */
+interface FailedRequest {
+  /** How many of the first messages were part of the request that failed. */
+  readonly inRequest: number;
+  readonly committed?: readonly SendConfirmation[];
+  readonly isAborted?: boolean;
+}
+
+/** The error of messages without a confirmation. */
 export function sendFailed<Message>(
   cause: unknown,
   { about }: ProducerTopic,
   failed: readonly Message[],
-  inRequest: number,
-  committed: readonly SendConfirmation[] = [],
+  { inRequest, committed = [], isAborted = false }: FailedRequest,
 ): ProducerSendFailedError<Message, SendConfirmation> {
   return new ProducerSendFailedError({
     cause,
     failed,
-    uncertain: mayHaveCommitted(cause) ? inRequest : 0,
+    uncertain: isAborted || mayHaveCommitted(cause) ? inRequest : 0,
     committed,
     streamName: String(about.streamId),
     topicName: String(about.topicId),

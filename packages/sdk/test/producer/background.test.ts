@@ -78,7 +78,7 @@ test("a send resolves when it is queued, without confirmations", async () => {
 
 test("sends that wait together leave in one request, each partition in one of its own", async () => {
   const { node, client } = setUp(3);
-  const producer = client.producer({ ...background, linger: 20 });
+  const producer = client.producer({ ...background, linger: "1h" });
   await producer.init();
   for (let i = 0; i < 12; i++) {
     await producer.sendOne({ payload: `m${String(i)}` }, { partitioning: Partitioning.PartitionId(i % 3) });
@@ -93,7 +93,7 @@ test("sends that wait together leave in one request, each partition in one of it
 
 test("keys that share a partition share its request", async () => {
   const { node, client } = setUp(3);
-  const producer = client.producer({ ...background, linger: 20 });
+  const producer = client.producer({ ...background, linger: "1h" });
   await client.cluster.getRoute({ streamId: "s", topicId: "t", partitionId: 0 });
   await producer.init();
   for (const key of ["user-123", "a", "user-123", "b", "c"]) {
@@ -150,7 +150,7 @@ test("what comes while a request is on the way leaves with the next one", async 
 
 test("bytes are copied before a send resolves, so a caller may use its buffer again", async () => {
   const { node, client } = setUp();
-  const producer = client.producer({ ...background, linger: 20 });
+  const producer = client.producer({ ...background, linger: "1h" });
   await producer.init();
   const buffer = new Uint8Array(1);
   for (const letter of "abc") {
@@ -175,7 +175,7 @@ test("every message has an id, and the ones that were given are kept", async () 
 
 test("times that do not fit one batch leave in several, and disturb nobody", async () => {
   const { node, client } = setUp();
-  const producer = client.producer({ ...background, linger: 20 });
+  const producer = client.producer({ ...background, linger: "1h" });
   await producer.init();
   await producer.send({ payload: "a", originTimestamp: 1_000_000n });
   await producer.send({ payload: "b", originTimestamp: 1_000_000n + 0xffff_ffffn });
@@ -293,12 +293,17 @@ test("a request of unknown outcome says so, and is resolved before the next one"
   const failures: SendFailure[] = [];
   const producer = client.producer({
     ...background,
-    timeout: 50,
+    timeout: 1000,
     onError: (failure) => void failures.push(failure),
   });
+  await producer.init();
+  vi.useFakeTimers();
   await producer.send(texts(2));
-  await producer.flush();
+  const flushed = producer.flush();
+  await vi.advanceTimersByTimeAsync(1001);
+  await flushed;
   expect(failures).toMatchObject([{ error: { uncertain: 2, cause: { code: 14006 } } }]);
+  vi.useRealTimers();
   await producer.send({ payload: "next" });
   await producer.flush();
   expect(node.of(sendMessages)[1]?.frame).toEqual(lost?.frame);
@@ -560,7 +565,7 @@ test("failed messages are the encrypted ones", async () => {
 
 test("keys are placed anew when the topic turns out to be smaller", async () => {
   const { node, client } = setUp(4);
-  const producer = client.producer({ ...background, linger: 20 });
+  const producer = client.producer({ ...background, linger: "1h" });
   await producer.init();
   await client.cluster.getRoute({ streamId: "s", topicId: "t", partitionId: 0 });
   const keys = Array.from({ length: 20 }, (_, i) => `key-${String(i)}`);

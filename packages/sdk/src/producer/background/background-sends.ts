@@ -183,7 +183,7 @@ export class BackgroundSends {
 
   #fail(batch: OutgoingBatch, cause: unknown): Promise<void> {
     const messages = batch.messages();
-    const error = sendFailed(cause, batch.topic, messages, messages.length);
+    const error = sendFailed(cause, batch.topic, messages, { inRequest: messages.length });
     return this.#reports.report({ ...batch.topic.about, error }, batch.bytes);
   }
 }
