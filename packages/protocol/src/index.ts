@@ -6,6 +6,7 @@ export * from "./errors/index.js";
 export * from "./frames/index.js";
 export * from "./hash/index.js";
 export * from "./internal/index.js";
+export * from "./json/index.js";
 export * from "./messages/index.js";
 export * from "./metadata-changes/index.js";
 export * from "./options/index.js";

@@ -1,5 +1,11 @@
-export { JsonError, JsonSyntaxError } from "./json-error.js";
-export type { JsonObject, JsonValue } from "./json-value.js";
-export { parseJson, parseJsonBytes } from "./parse.js";
+export {
+  type IntegerForm,
+  JsonError,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseJson,
+  stringifyJson,
+} from "@iggy/protocol";
+export { parseJsonBytes } from "./parse-bytes.js";
 export * from "./shapes/index.js";
-export { type IntegerForm, stringifyJson } from "./stringify.js";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json-value.js";
+import type { JsonObject, JsonValue } from "@iggy/protocol";
 import { describeJson, type Shape, ShapeError, type ShapeValue } from "./shape.js";
 
 type Fields = Readonly<Record<string, Shape<unknown>>>;

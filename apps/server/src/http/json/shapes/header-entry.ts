@@ -5,13 +5,13 @@ import {
   type HeaderKindName,
   type HeaderPair,
   IggyError,
+  type JsonValue,
   keysOf,
   MAX_HEADER_FIELD_SIZE,
   nameOf,
   readOptionValue,
   tryDecodeUserHeaders,
 } from "@iggy/protocol";
-import type { JsonValue } from "../json-value.js";
 import { object } from "./compounds.js";
 import { base64, oneOf } from "./scalars.js";
 import { type Shape, ShapeError } from "./shape.js";

@@ -1,5 +1,4 @@
-import type { JsonOptionValue } from "@iggy/protocol";
-import type { JsonValue } from "../json-value.js";
+import type { JsonOptionValue, JsonValue } from "@iggy/protocol";
 import { objectMembers } from "./compounds.js";
 import { describeJson, type Shape, ShapeError } from "./shape.js";
 

@@ -1,5 +1,4 @@
-import type { PartitionContext } from "@iggy/protocol";
-import type { JsonObject } from "../json-value.js";
+import type { JsonObject, PartitionContext } from "@iggy/protocol";
 import { mapped, object } from "./compounds.js";
 import { u64 } from "./scalars.js";
 import type { Shape } from "./shape.js";

@@ -1,5 +1,4 @@
-import { byteSizeJson, utf8Length } from "@iggy/protocol";
-import type { JsonValue } from "../json-value.js";
+import { byteSizeJson, type JsonValue, utf8Length } from "@iggy/protocol";
 import { decodeStandardBase64 } from "./standard-base64.js";
 import { describeJson, type Shape, ShapeError } from "./shape.js";
 

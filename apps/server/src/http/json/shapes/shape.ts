@@ -1,5 +1,4 @@
-import { JsonError } from "../json-error.js";
-import type { JsonObject, JsonValue } from "../json-value.js";
+import { JsonError, type JsonObject, type JsonValue } from "@iggy/protocol";
 
 /** What a member of a body may be: read into a typed value, and described in the words of JSON Schema. */
 export interface Shape<T> {

@@ -1,5 +1,4 @@
-import { isUtf8 } from "node:buffer";
-import { JsonError, JsonSyntaxError } from "./json-error.js";
+import { JsonSyntaxError } from "./json-error.js";
 import type { JsonValue } from "./json-value.js";
 
 /** Objects and arrays within each other; no body of the API needs ten. */
@@ -37,12 +36,6 @@ const words: Readonly<Record<string, JsonValue>> = { true: true, false: false, n
  */
 export function parseJson(text: string): JsonValue {
   return new Parser(text).document();
-}
-
-/** The same of a body in UTF-8. */
-export function parseJsonBytes(bytes: Buffer): JsonValue {
-  if (!isUtf8(bytes)) throw new JsonError("the JSON is malformed: it is not UTF-8");
-  return parseJson(bytes.toString("utf8"));
 }
 
 /**

@@ -1,6 +1,6 @@
-import { ErrorCode, IggyError } from "@iggy/protocol";
+import { ErrorCode, IggyError } from "../errors/index.js";
 
-/** A body that is no JSON, or not the JSON that the route takes: `InvalidCommand` (3) unless the member has a code of its own. */
+/** Text that is no JSON, or not the JSON that its reader takes: `InvalidCommand` (3) unless the member has a code of its own. */
 export class JsonError extends IggyError {
   constructor(message: string, code: number = ErrorCode.InvalidCommand) {
     super(code, message);
