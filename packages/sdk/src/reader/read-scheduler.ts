@@ -284,7 +284,7 @@ export class ReadScheduler {
     partition.isLocating = true;
     try {
       partition.primary = this.#parts.knownPrimary(partition.id);
-      partition.primary ??= await this.#parts.primary(partition.id, this.#closed.signal);
+      partition.primary ??= await this.#parts.primary(partition.id, AbortSignal.any([this.#closed.signal]));
     } catch (error) {
       if (!this.#closed.signal.aborted) this.#fault([partition], error);
     } finally {

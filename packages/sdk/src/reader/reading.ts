@@ -320,11 +320,16 @@ export class Reading {
   async #storedOffset(partitionId: number): Promise<bigint | undefined> {
     if (this.#offsets.commitsOnRead) return undefined;
     try {
-      return await this.#offsets.find(partitionId, this.#stopped.signal);
+      return await this.#offsets.find(partitionId, this.#lookupSignal());
     } catch (error) {
       if (!this.#stopped.signal.aborted) this.events.emit("error", { error, partitionId });
       return undefined;
     }
+  }
+
+  /** One of its own for each of many lookups: each listens to its signal. */
+  #lookupSignal(): AbortSignal {
+    return AbortSignal.any([this.#stopped.signal]);
   }
 
   #add(partitions: readonly number[], start: PollingStrategy): void {
@@ -340,7 +345,7 @@ export class Reading {
       return;
     }
     await inParallel(partitions, maxLookups, async (partition) => {
-      const stored = await this.#offsets.find(partition, this.#stopped.signal);
+      const stored = await this.#offsets.find(partition, this.#lookupSignal());
       this.#add([partition], stored === undefined ? start : PollingStrategy.Next);
     });
   }

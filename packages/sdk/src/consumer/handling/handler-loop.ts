@@ -5,6 +5,7 @@ import type { Received } from "../received.js";
 import type { DeadLetters } from "./dead-letters.js";
 import type { HandleSettings, MessageHandler } from "./handle-options.js";
 import { type Work, WorkBook } from "./work-book.js";
+import { WorkEnd } from "./work-end.js";
 
 /** What a handler loop needs of its consumer. */
 export interface HandlerLoopParts<Value> {
@@ -38,14 +39,14 @@ export class HandlerLoop<Value> {
   readonly #settings: HandleSettings<Value>;
   readonly #parts: HandlerLoopParts<Value>;
   readonly #book = new WorkBook<Received<Value>>();
-  /** Ends what is at work for a partition that was given up. */
-  readonly #partitions = new Map<number, AbortController>();
+  /** What is at work, and how it is told to end. */
+  readonly #ends = new Map<Work<Received<Value>>, WorkEnd>();
   readonly #held = new Set<number>();
   readonly #running = new Set<Promise<void>>();
   /** No further call is made. */
   readonly #stopped = new AbortController();
-  /** What is at work is told to end. */
-  readonly #aborted = new AbortController();
+  /** The results of what is at work count no more. */
+  #isAborted = false;
   #wake: AbortController = new AbortController();
   #failure: { readonly error: unknown } | undefined;
 
@@ -89,8 +90,8 @@ export class HandlerLoop<Value> {
   /** Tells what is at work that its result will not count. */
   abort(): void {
     this.stop();
-    this.#aborted.abort();
-    for (const partition of this.#partitions.values()) partition.abort();
+    this.#isAborted = true;
+    for (const end of this.#ends.values()) end.end();
   }
 
   /** Resolves when nothing is at work any more. */
@@ -101,8 +102,7 @@ export class HandlerLoop<Value> {
   /** A partition is given up, or starts over. */
   forget(partitionId: number): void {
     this.#book.drop(partitionId);
-    this.#partitions.get(partitionId)?.abort();
-    this.#partitions.delete(partitionId);
+    for (const [work, end] of this.#ends) if (work.partitionId === partitionId) end.end();
     if (this.#held.delete(partitionId)) this.#parts.hold(partitionId, false);
     this.#wake.abort();
   }
@@ -165,13 +165,16 @@ export class HandlerLoop<Value> {
   }
 
   async #process(work: Work<Received<Value>>): Promise<void> {
+    const end = new WorkEnd();
+    this.#ends.set(work, end);
     let isHandled = false;
     try {
-      isHandled = await this.#attempts(work);
+      isHandled = await this.#attempts(work, end);
     } catch (error) {
       this.#fail(error);
     }
-    if (!isHandled || this.#aborted.signal.aborted) {
+    this.#ends.delete(work);
+    if (!isHandled || this.#isAborted) {
       this.#book.release(work);
       return;
     }
@@ -187,23 +190,22 @@ export class HandlerLoop<Value> {
   }
 
   /** Whether the message is handled, by the handler or as a dead letter. Rejects when it is not and must not be passed. */
-  async #attempts(work: Work<Received<Value>>): Promise<boolean> {
+  async #attempts(work: Work<Received<Value>>, end: WorkEnd): Promise<boolean> {
     const { attempts, pauseMs, retryIf } = this.#settings;
     const received = work.item;
-    const signal = this.#signalOf(work.partitionId);
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#parts.inside(() => this.#handler(received, { attempt, signal }));
+        await this.#parts.inside(() => this.#handler(received, new Attempt(attempt, end)));
         return true;
       } catch (error) {
-        if (work.isDropped || this.#aborted.signal.aborted) return false;
+        if (end.isOver) return false;
         // A payload that is none of its kind stays so.
         if (attempt >= attempts || error instanceof InvalidPayloadError || !retryIf(error)) {
           if (this.#parts.deadLetters === undefined) throw error;
-          return this.#bury(work, this.#parts.deadLetters, error, attempt, signal);
+          return await this.#bury(work, this.#parts.deadLetters, error, attempt, end);
         }
         this.#parts.onRetry(received, error);
-        if (!(await this.#pause(pauseMs(attempt, error), signal))) return false;
+        if (!(await this.#pause(pauseMs(attempt, error), end))) return false;
       }
     }
   }
@@ -214,41 +216,49 @@ export class HandlerLoop<Value> {
     deadLetters: DeadLetters,
     error: unknown,
     attempts: number,
-    signal: AbortSignal,
+    end: WorkEnd,
   ): Promise<boolean> {
     for (let pauseMs = deadLetterPauseMs; ; pauseMs = Math.min(maxDeadLetterPauseMs, pauseMs * 2)) {
       try {
-        await deadLetters.send(work.item, error, attempts, signal);
+        await deadLetters.send(work.item, error, attempts, end.signal);
         this.#parts.onDeadLetter(work.item, error, attempts);
         return true;
       } catch (failure) {
-        if (work.isDropped || this.#aborted.signal.aborted) return false;
+        if (end.isOver) return false;
         this.#parts.onRetry(work.item, failure);
-        if (!(await this.#pause(pauseMs, signal))) return false;
+        if (!(await this.#pause(pauseMs, end))) return false;
       }
     }
   }
 
   /** False when nothing may be tried after it. */
-  async #pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  async #pause(ms: number, end: WorkEnd): Promise<boolean> {
     try {
-      await sleep(ms, { signal: AbortSignal.any([signal, this.#stopped.signal]) });
+      await sleep(ms, { signal: AbortSignal.any([end.signal, this.#stopped.signal]) });
       return true;
     } catch (error) {
-      if (signal.aborted || this.#stopped.signal.aborted) return false;
+      if (end.isOver || this.#stopped.signal.aborted) return false;
       throw error;
     }
-  }
-
-  #signalOf(partitionId: number): AbortSignal {
-    const known = this.#partitions.get(partitionId) ?? new AbortController();
-    this.#partitions.set(partitionId, known);
-    if (this.#aborted.signal.aborted) known.abort();
-    return known.signal;
   }
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.stop();
+  }
+}
+
+/** What one call of a handler is told. */
+class Attempt {
+  readonly attempt: number;
+  readonly #end: WorkEnd;
+
+  constructor(attempt: number, end: WorkEnd) {
+    this.attempt = attempt;
+    this.#end = end;
+  }
+
+  get signal(): AbortSignal {
+    return this.#end.signal;
   }
 }
