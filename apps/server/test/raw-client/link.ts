@@ -3,6 +3,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { FrameAssembler, RequestHeader } from "@iggy/protocol";
 import { type Answer, readAnswer } from "./answer.js";
+import { RawWebSocket } from "./websocket.js";
 
 /** A server answers everything that it answers at all well within this, also on a loaded machine. */
 const ANSWER_WITHIN_MILLIS = 10_000;
@@ -13,6 +14,8 @@ export interface LinkOptions {
   readonly host?: string;
   /** Speak TLS and trust any certificate. */
   readonly tls?: boolean;
+  /** Speak WebSocket: every write is one message. */
+  readonly webSocket?: boolean;
   /** Keep this side open when the server ends its own. */
   readonly halfOpen?: boolean;
   /** Read nothing until `resume`. */
@@ -33,8 +36,11 @@ export class RawLink {
   private readonly assembler = new FrameAssembler(FRAME_BYTES_MAX);
   private isClosed = false;
 
-  private constructor(socket: Socket) {
+  private readonly webSocket: RawWebSocket | undefined;
+
+  private constructor(socket: Socket, webSocket?: RawWebSocket) {
     this.socket = socket;
+    this.webSocket = webSocket;
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
         this.isClosed = true;
@@ -45,14 +51,21 @@ export class RawLink {
     // A reset is one of the ways in which a server refuses; "close" follows.
     socket.on("error", () => undefined);
     socket.on("data", (chunk: Uint8Array) => {
-      this.assembler.push(chunk, (frame) => this.take(readAnswer(Uint8Array.from(frame))));
+      const chunks = webSocket === undefined ? [chunk] : webSocket.messages.splice(0);
+      for (const bytes of chunks) {
+        this.assembler.push(bytes, (frame) => this.take(readAnswer(Uint8Array.from(frame))));
+      }
     });
   }
 
   static async connect(
     port: number,
-    { host = "127.0.0.1", tls = false, halfOpen = false, paused = false }: LinkOptions = {},
+    { host = "127.0.0.1", tls = false, webSocket = false, halfOpen = false, paused = false }: LinkOptions = {},
   ): Promise<RawLink> {
+    if (webSocket) {
+      const opened = await RawWebSocket.open(port, { tls });
+      return new RawLink(opened.socket, opened);
+    }
     const socket = tls
       ? connectTls({ host, port, rejectUnauthorized: false })
       : connectTcp({ host, port, noDelay: true, allowHalfOpen: halfOpen });
@@ -67,7 +80,8 @@ export class RawLink {
   }
 
   write(bytes: Uint8Array): void {
-    this.socket.write(bytes);
+    if (this.webSocket === undefined) this.socket.write(bytes);
+    else this.webSocket.send(bytes);
   }
 
   /** Sends a request frame and gives what answers it. */
