@@ -1,5 +1,6 @@
 import type { Instrumentation } from "../calls/call-run.js";
 import type { CredentialsSource } from "../session/credentials.js";
+import type { QuicProvider } from "../transport/index.js";
 import type { Random } from "../time/backoff.js";
 import type { Duration } from "../values/duration.js";
 import type { Encryptor } from "../encryption/index.js";
@@ -24,6 +25,19 @@ export interface TransportOptions {
   readonly maxMessageSize?: number;
   /** WS, WSS: subprotocols to offer, for a proxy that asks for one. */
   readonly protocols?: readonly string[];
+  /** QUIC: a stack in place of that of `@iggy/quic`, which is found by itself where it is installed. */
+  readonly provider?: QuicProvider;
+  /** QUIC: name that the server's certificate must carry; the host without it. */
+  readonly serverName?: string;
+  /** QUIC: bytes of the first datagrams, 1200 to 65535; 1200, which every path carries, without it. */
+  readonly initialMtu?: number;
+  /** QUIC: bytes that may be on their way to the server, and back from it; 8 MiB each without them. */
+  readonly sendWindow?: number;
+  readonly receiveWindow?: number;
+  /** QUIC: ms between signs of life on a quiet connection, 5000 without it; 0 is off. */
+  readonly keepAliveInterval?: number;
+  /** QUIC: ms after which a mute connection is lost, 10,000 without it; 0 is off. */
+  readonly maxIdleTimeout?: number;
   /** TCP, TLS, and WS and WSS of Node.js: anything else goes to `node:net` or `node:tls` as it is. */
   readonly [option: string]: unknown;
 }

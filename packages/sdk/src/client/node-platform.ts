@@ -5,6 +5,7 @@ import { nodeReadable } from "./node-readable.js";
 import { nodeWritable } from "./node-writable.js";
 import type { Platform } from "./platform.js";
 import type { TransportOptions } from "./config.js";
+import { quicOptions } from "./quic-config.js";
 import { webSocketOptions } from "./web-socket-config.js";
 
 /** Sockets of Node.js, loaded when the first connection needs them. */
@@ -30,10 +31,15 @@ export const nodePlatform: Platform = {
         const { nodeWebSocketTransport } = await import("../transport/web-socket-node.js");
         return nodeWebSocketTransport(below, options);
       }
-      case "QUIC":
+      case "QUIC": {
+        const { findQuicProvider, quicTransport } = await import("../transport/quic.js");
+        return quicTransport(await findQuicProvider(config.options?.provider), quicOptions(config));
+      }
       case "HTTP":
       case "HTTPS":
-        throw new FeatureUnavailableError(`this build has no ${name} transport; it connects over TCP, TLS, WS and WSS`);
+        throw new FeatureUnavailableError(
+          `this build has no ${name} transport; it connects over TCP, TLS, WS, WSS and QUIC`,
+        );
     }
   },
 };

@@ -1,3 +1,4 @@
+export type { QuicConnection, QuicDial, QuicHandlers, QuicProvider } from "./quic-provider.js";
 export {
   endpointText,
   type Connection,

@@ -52,11 +52,10 @@ async function secureContext(options: TlsOptions): Promise<SecureContext> {
   if (options.servername !== undefined && !/^[A-Za-z0-9_.-]{1,253}$/.test(options.servername)) {
     throw errorOf(ErrorCode.InvalidTlsDomain, `tls.servername is no host name: ${options.servername}`);
   }
-  const ca = options.caFile === undefined ? options.ca : await readRoots(options.caFile);
-  if (ca !== undefined) checkRoots(text(ca));
+  const ca = await loadRoots(options);
   try {
     return createSecureContext({
-      ...(ca === undefined ? {} : { ca: text(ca) }),
+      ...(ca === undefined ? {} : { ca }),
       ...(options.cert === undefined ? {} : { cert: text(options.cert) }),
       ...(options.key === undefined ? {} : { key: text(options.key) }),
     });
@@ -67,6 +66,15 @@ async function secureContext(options: TlsOptions): Promise<SecureContext> {
       `the TLS certificates do not parse: ${error instanceof Error ? error.name : "unknown"}`,
     );
   }
+}
+
+/** The roots that replace the built-in ones, PEM; undefined without such. */
+export async function loadRoots({ ca, caFile }: TlsOptions): Promise<string | undefined> {
+  const roots = caFile === undefined ? ca : await readRoots(caFile);
+  if (roots === undefined) return undefined;
+  const pem = text(roots);
+  checkRoots(pem);
+  return pem;
 }
 
 /** Node.js takes roots that do not parse for no roots at all, and every handshake fails. */
