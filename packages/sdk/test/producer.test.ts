@@ -10,7 +10,7 @@ import {
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { inspect } from "node:util";
-import { afterEach, expect, expectTypeOf, test } from "vitest";
+import { afterEach, expect, expectTypeOf, test, vi } from "vitest";
 import { z } from "zod";
 import { ClientCore } from "../src/client/client.js";
 import { nodePlatform } from "../src/client/node-platform.js";
@@ -32,6 +32,7 @@ import { ScriptedBroker } from "./support/scripted-broker.js";
 
 let clients: ClientCore[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(clients.map((client) => client.destroy()));
   clients = [];
 });
@@ -197,12 +198,19 @@ test("linger keeps a gap between sends, not between the chunks of one", async ()
     node.serve(received);
   };
   const producer = client.producer({ streamId: "s", topicId: "t", linger: 60, batchLength: 1 });
-  await producer.send(texts(3));
-  await producer.send(texts(1));
+  await producer.init();
+  await client.cluster.getRoute({ streamId: "s", topicId: "t", partitionId: 0 });
+  vi.useFakeTimers();
+  const first = producer.send(texts(3));
+  await vi.advanceTimersByTimeAsync(0);
+  await first;
+  const second = producer.send(texts(1));
+  await vi.advanceTimersByTimeAsync(59);
+  expect(times).toHaveLength(3);
+  await vi.advanceTimersByTimeAsync(2);
+  await second;
   const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
-  expect(gaps[0]).toBeLessThan(40);
-  expect(gaps[1]).toBeLessThan(40);
-  expect(gaps[2]).toBeGreaterThanOrEqual(55);
+  expect(gaps).toEqual([0, 0, 60]);
 });
 
 test("close waits for what is under way and refuses the rest", async () => {
