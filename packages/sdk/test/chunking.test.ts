@@ -1,7 +1,7 @@
 import { encodeUserHeaders, pollMessagesDeferred } from "@iggy/protocol";
 import { expect, test } from "vitest";
 import { Consumer, DeserializeError, PollingStrategy } from "../src/index.js";
-import { MemoryNetwork } from "./support/memory-network.js";
+import { carriers, MemoryNetwork } from "./support/memory-network.js";
 import { ScriptedPartition } from "./support/poll-replies.js";
 import { ScriptedNode } from "./support/scripted-node.js";
 
@@ -50,10 +50,10 @@ function nodeOf(partition: ScriptedPartition): ScriptedNode {
   return node;
 }
 
-for (const chunkSize of chunkSizes) {
-  test(`messages in chunks of ${String(chunkSize)} bytes`, async () => {
+for (const [carrier, chunkSize] of carriers.flatMap((over) => chunkSizes.map((size) => [over, size] as const))) {
+  test(`messages in chunks of ${String(chunkSize)} bytes over ${carrier}`, async () => {
     const count = chunkSize === 1 ? 200 : 5000;
-    const network = new MemoryNetwork(nodeOf(partitionOf(count)));
+    const network = new MemoryNetwork(nodeOf(partitionOf(count)), carrier);
     network.faults = [{ chunkSize }];
     await using client = network.client();
     const polled = await client.message.poll({ ...poll, options: { count: 5000, maxBytes: 10_000_000 } });

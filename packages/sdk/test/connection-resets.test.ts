@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ClientCore } from "../src/client/client.js";
 import { CommitPolicy, Consumer, IggyError, Partitioning, PollingStrategy } from "../src/index.js";
 import { hexOf } from "./support/captures.js";
-import { type Faults, MemoryNetwork } from "./support/memory-network.js";
+import { type Carrier, carriers, type Faults, MemoryNetwork } from "./support/memory-network.js";
 import { ScriptedPartition } from "./support/poll-replies.js";
 import { ScriptedNode } from "./support/scripted-node.js";
 
@@ -76,9 +76,9 @@ interface Traffic {
 }
 
 /** Where in the streams the request and its reply lie, when nothing breaks. */
-async function trafficOf(testCase: Case): Promise<Traffic> {
+async function trafficOf(testCase: Case, carrier: Carrier): Promise<Traffic> {
   const node = makeNode();
-  const network = new MemoryNetwork(node);
+  const network = new MemoryNetwork(node, carrier);
   const client = await prepared(network);
   const [connection] = network.connections;
   if (connection === undefined) throw new Error("no connection");
@@ -98,9 +98,14 @@ async function prepared(network: MemoryNetwork): Promise<ClientCore> {
 }
 
 /** One call whose connection breaks on the way; the next one holds. */
-async function breakOnce(testCase: Case, faults: Faults, where: string): Promise<{ outcome: unknown; seen: number }> {
+async function breakOnce(
+  testCase: Case,
+  carrier: Carrier,
+  faults: Faults,
+  where: string,
+): Promise<{ outcome: unknown; seen: number }> {
   const node = makeNode();
-  const network = new MemoryNetwork(node);
+  const network = new MemoryNetwork(node, carrier);
   network.faults = [faults, {}];
   await using client = await prepared(network);
   const outcome = await testCase.call(client).then(
@@ -114,24 +119,24 @@ async function breakOnce(testCase: Case, faults: Faults, where: string): Promise
   return { outcome, seen: frames.length };
 }
 
-for (const testCase of cases) {
+for (const [carrier, testCase] of carriers.flatMap((over) => cases.map((each) => [over, each] as const))) {
   const isRepeated = testCase.errorAfterSend === undefined;
 
-  test(`${testCase.what} survives a reset at every byte of its request`, async () => {
-    const { sentBefore, sent } = await trafficOf(testCase);
+  test(`${testCase.what} survives a reset at every byte of its request over ${carrier}`, async () => {
+    const { sentBefore, sent } = await trafficOf(testCase, carrier);
     for (let at = sentBefore; at < sent; at++) {
       const where = `request byte ${String(at - sentBefore)}`;
-      const { seen } = await breakOnce(testCase, { breakAfterSent: at }, where);
+      const { seen } = await breakOnce(testCase, carrier, { breakAfterSent: at }, where);
       // The first frame never arrived whole; the client can not know, so only what may be repeated is.
       expect(seen, where).toBe(isRepeated ? 1 : 0);
     }
   });
 
-  test(`${testCase.what} survives a reset at every byte of its reply`, async () => {
-    const { receivedBefore, received } = await trafficOf(testCase);
+  test(`${testCase.what} survives a reset at every byte of its reply over ${carrier}`, async () => {
+    const { receivedBefore, received } = await trafficOf(testCase, carrier);
     for (let at = receivedBefore; at < received; at++) {
       const where = `reply byte ${String(at - receivedBefore)}`;
-      const { seen } = await breakOnce(testCase, { breakAfterReceived: at }, where);
+      const { seen } = await breakOnce(testCase, carrier, { breakAfterReceived: at }, where);
       expect(seen, where).toBe(isRepeated ? 2 : 1);
     }
   });

@@ -1,7 +1,13 @@
 import { ClientCore } from "../../src/client/client.js";
 import type { ClientConfig } from "../../src/client/config.js";
 import type { Connection, ConnectionHandlers, Transport } from "../../src/transport/index.js";
+import { nodeWebSocketTransport } from "../../src/transport/web-socket-node.js";
 import type { ScriptedNode, Wire } from "./scripted-node.js";
+import { acceptWebSocket } from "./web-socket-node.js";
+
+/** What carries the frames; suites that are about the way of bytes run over each. */
+export const carriers = ["TCP", "WS"] as const;
+export type Carrier = (typeof carriers)[number];
 
 /** What happens to bytes on the way, per connection. */
 export interface Faults {
@@ -25,12 +31,20 @@ export class MemoryNetwork {
   /** While set, nobody can connect. */
   isDown = false;
   readonly connections: MemoryConnection[] = [];
+  readonly #isWebSocket: boolean;
 
-  constructor(node: ScriptedNode) {
+  constructor(node: ScriptedNode, over: Carrier = "TCP") {
     this.node = node;
+    this.#isWebSocket = over === "WS";
   }
 
   get transport(): Transport {
+    if (!this.#isWebSocket) return this.#bytes;
+    return nodeWebSocketTransport(this.#bytes, { secure: false, maxMessageSize: 67_108_864 });
+  }
+
+  get #bytes(): Transport {
+    const accept = this.#isWebSocket ? acceptWebSocket : undefined;
     return {
       protocol: "tcp",
       connect: async (_endpoint, handlers, signal) => {
@@ -38,7 +52,7 @@ export class MemoryNetwork {
         signal.throwIfAborted();
         if (this.isDown) throw new Error("connection refused");
         const faults = this.faults[Math.min(this.connections.length, this.faults.length - 1)] ?? {};
-        const connection = new MemoryConnection(this.node, handlers, faults);
+        const connection = new MemoryConnection(this.node, handlers, faults, accept);
         this.connections.push(connection);
         return connection;
       },
@@ -72,11 +86,11 @@ export class MemoryConnection implements Connection, Wire {
   #isOpen = true;
   #queue: Promise<void> = Promise.resolve();
 
-  constructor(node: ScriptedNode, handlers: ConnectionHandlers, faults: Faults) {
+  constructor(node: ScriptedNode, handlers: ConnectionHandlers, faults: Faults, accept?: typeof acceptWebSocket) {
     this.#node = node;
     this.#handlers = handlers;
     this.#faults = faults;
-    this.#toServer = node.accept(this);
+    this.#toServer = accept === undefined ? node.accept(this) : accept(node, this);
   }
 
   // Client side
