@@ -91,6 +91,9 @@ export class Caller {
   }
 }
 
+/** Typed calls, whatever carries them. */
+export type Calls = Pick<Caller, "read" | "write" | "onPartition">;
+
 export interface RawCall extends Omit<Call, "timeoutMs" | "signal"> {
   readonly timeoutMs?: number;
 }

@@ -9,7 +9,7 @@ import {
   NO_USER_ID,
 } from "@iggy/protocol";
 import { u32 } from "../values/check.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 
 export interface ClientInfo {
   /** Short number of the connection on its node. */
@@ -27,9 +27,9 @@ export interface ClientDetails extends ClientInfo {
 
 /** Connections of the node that answers. */
 export class ClientApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
 
-  constructor(caller: Caller) {
+  constructor(caller: Calls) {
     this.#caller = caller;
   }
 

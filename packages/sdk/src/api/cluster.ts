@@ -1,9 +1,10 @@
 import { getClusterMetadata, NodeRole, nameOf, NodeStatus, type NodeStatusName } from "@iggy/protocol";
+import { FeatureUnavailableError } from "../errors/index.js";
 import type { PartitionRoutes } from "../routing/partition-routes.js";
 import type { Route } from "../routing/route-cache.js";
 import { u32 } from "../values/check.js";
 import { type Id, toIdentifier } from "../values/id.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 import { findRoute } from "./find-route.js";
 
 export interface ClusterNode {
@@ -47,10 +48,11 @@ export interface PartitionRouteInfo {
 }
 
 export class ClusterApi {
-  readonly #caller: Caller;
-  readonly #routes: PartitionRoutes;
+  readonly #caller: Calls;
+  readonly #routes: PartitionRoutes | undefined;
 
-  constructor(caller: Caller, routes: PartitionRoutes) {
+  /** Without routes there is no `getRoute`: over HTTP the server finds the primary. */
+  constructor(caller: Calls, routes?: PartitionRoutes) {
     this.#caller = caller;
     this.#routes = routes;
   }
@@ -81,9 +83,11 @@ export class ClusterApi {
       topicId: toIdentifier("topicId", call.topicId),
       partitionId: u32("partitionId", call.partitionId),
     };
-    const known = this.#routes.usable(partition);
-    if (known !== undefined && call.refresh === true) this.#routes.cache.unavailable(known);
-    return routeInfo(await findRoute(this.#routes, partition, options));
+    const routes = this.#routes;
+    if (routes === undefined) throw new FeatureUnavailableError("cluster.getRoute needs a binary transport");
+    const known = routes.usable(partition);
+    if (known !== undefined && call.refresh === true) routes.cache.unavailable(known);
+    return routeInfo(await findRoute(routes, partition, options));
   }
 }
 

@@ -11,7 +11,7 @@ import {
   syncConsumerGroup,
 } from "@iggy/protocol";
 import { type Id, toIdentifier, toName } from "../values/id.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 import { getOrCreate } from "./get-or-create.js";
 import { topicTarget, type TopicTarget } from "./topics.js";
 
@@ -49,9 +49,9 @@ export interface CreateGroup extends TopicTarget {
 }
 
 export class GroupApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
 
-  constructor(caller: Caller) {
+  constructor(caller: Calls) {
     this.#caller = caller;
   }
 

@@ -67,18 +67,18 @@ export interface FetchMessages extends ConsumerTarget {
 }
 
 export class MessageApi {
-  readonly #sends: SendCalls;
-  readonly #polls: PollCalls;
-  readonly #fetches: FetchCalls;
+  readonly #sends: Pick<SendCalls, "send" | "nextProducerId">;
+  readonly #polls: Pick<PollCalls, "poll">;
+  readonly #fetches: Pick<FetchCalls, "fetch">;
   readonly #assignments: Assignments;
   readonly #defaults: MessageDefaults;
   /** Opens a reader: `client.reader` under the name that earlier clients gave it. */
   readonly reader: (options: PartitionReaderOptions) => Promise<PartitionReader>;
 
   constructor(
-    sends: SendCalls,
-    polls: PollCalls,
-    fetches: FetchCalls,
+    sends: Pick<SendCalls, "send" | "nextProducerId">,
+    polls: Pick<PollCalls, "poll">,
+    fetches: Pick<FetchCalls, "fetch">,
     assignments: Assignments,
     defaults: MessageDefaults,
     reader: (options: PartitionReaderOptions) => Promise<PartitionReader>,

@@ -1,7 +1,7 @@
 import { deleteConsumerOffset, getConsumerOffset, type PartitionContext, storeConsumerOffset } from "@iggy/protocol";
 import { type U64Like, u64 } from "../values/check.js";
 import { Checkpoint } from "../values/position.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 import {
   aboutPartition,
   consumerFields,
@@ -26,9 +26,9 @@ export interface OffsetOwner {
 }
 
 export class OffsetApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
 
-  constructor(caller: Caller) {
+  constructor(caller: Calls) {
     this.#caller = caller;
   }
 

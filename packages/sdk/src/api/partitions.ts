@@ -1,7 +1,7 @@
 import { createPartitions, deletePartitions, deleteSegments, ErrorCode } from "@iggy/protocol";
 import { ValidationError } from "../errors/index.js";
 import { integer, u32 } from "../values/check.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 import { topicTarget, type TopicTarget } from "./topics.js";
 
 export interface ChangePartitions extends TopicTarget {
@@ -10,9 +10,9 @@ export interface ChangePartitions extends TopicTarget {
 }
 
 export class PartitionApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
 
-  constructor(caller: Caller) {
+  constructor(caller: Calls) {
     this.#caller = caller;
   }
 
@@ -43,9 +43,9 @@ export interface DeleteSegments extends TopicTarget {
 }
 
 export class SegmentApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
 
-  constructor(caller: Caller) {
+  constructor(caller: Calls) {
     this.#caller = caller;
   }
 

@@ -10,7 +10,15 @@ import { type CallOptions, defaultTimeoutMs } from "./caller.js";
 /** Who is signed in. */
 export interface IdentityInfo {
   readonly userId: number;
+  /** HTTP only: the token that the client sends from now on, and until when servers take it. */
+  readonly accessToken?: { readonly token: string; readonly expiry: Date };
 }
+
+/** Sign-ins of a client, whatever carries them. */
+export type SessionFace = Pick<SessionApi, "login" | "loginWithToken" | "logout"> & {
+  /** HTTP only: a new access token; the old one holds until it expires. */
+  refreshToken(options?: CallOptions): Promise<IdentityInfo>;
+};
 
 export class SessionApi {
   readonly #connector: Connector;

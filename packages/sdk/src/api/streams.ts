@@ -20,7 +20,7 @@ import {
   type OptionValues,
   optionValues,
 } from "../values/options.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 import { getOrCreate } from "./get-or-create.js";
 import { type Topic, topicOf } from "./topics.js";
 
@@ -63,9 +63,9 @@ export interface UpdateStream {
 }
 
 export class StreamApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
 
-  constructor(caller: Caller) {
+  constructor(caller: Calls) {
     this.#caller = caller;
   }
 

@@ -21,7 +21,7 @@ import {
 import { ValidationError } from "../errors/index.js";
 import { dateOfMicros } from "../values/duration.js";
 import type { OptionValue } from "../values/options.js";
-import { type Caller, type CallOptions, decoding } from "./caller.js";
+import { type CallOptions, type Calls, decoding } from "./caller.js";
 import {
   changesPageOf,
   type GetMetadataChanges,
@@ -60,10 +60,10 @@ export interface SnapshotOptions {
 }
 
 export class SystemApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
   readonly #ping: (options: CallOptions | undefined) => Promise<void>;
 
-  constructor(caller: Caller, pingUnbound: (options: CallOptions | undefined) => Promise<void>) {
+  constructor(caller: Calls, pingUnbound: (options: CallOptions | undefined) => Promise<void>) {
     this.#caller = caller;
     this.#ping = pingUnbound;
   }

@@ -10,7 +10,7 @@ import { ValidationError } from "../errors/index.js";
 import { type U64Like, u64 } from "../values/check.js";
 import { dateOfMicros, type Duration, milliseconds, toMicros } from "../values/duration.js";
 import { toName } from "../values/id.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 
 export interface PersonalAccessToken {
   readonly name: string;
@@ -29,9 +29,9 @@ export interface CreateToken {
 
 /** Personal access tokens of the signed-in user. */
 export class TokenApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
 
-  constructor(caller: Caller) {
+  constructor(caller: Calls) {
     this.#caller = caller;
   }
 

@@ -16,7 +16,7 @@ import { integer } from "../values/check.js";
 import { dateOfMicros } from "../values/duration.js";
 import { type Id, toIdentifier, toName } from "../values/id.js";
 import { type OptionInputs, optionEntries, optionValues, type OptionValues, mergedEntries } from "../values/options.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 import { getOrCreate } from "./get-or-create.js";
 import {
   type ResolvedTopicOptions,
@@ -85,9 +85,9 @@ export interface UpdateTopic
 export type EnsureTopic = CreateTopic;
 
 export class TopicApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
 
-  constructor(caller: Caller) {
+  constructor(caller: Calls) {
     this.#caller = caller;
   }
 

@@ -19,7 +19,7 @@ import type { SignInSource } from "../session/sign-in-source.js";
 import { dateOfMicros } from "../values/duration.js";
 import { type Id, toIdentifier, toName } from "../values/id.js";
 import { mergedEntries, optionEntries, type OptionInputs, optionValues, type OptionValues } from "../values/options.js";
-import type { Caller, CallOptions } from "./caller.js";
+import type { CallOptions, Calls } from "./caller.js";
 import { toPermissions, type UserPermissions, type UserPermissionsInput } from "./permissions.js";
 
 export type UserStatus = "active" | "inactive";
@@ -61,10 +61,10 @@ export interface UpdateUser {
 }
 
 export class UserApi {
-  readonly #caller: Caller;
+  readonly #caller: Calls;
   readonly #signIn: { readonly source: SignInSource; readonly userId: () => number | undefined };
 
-  constructor(caller: Caller, signIn: { readonly source: SignInSource; readonly userId: () => number | undefined }) {
+  constructor(caller: Calls, signIn: { readonly source: SignInSource; readonly userId: () => number | undefined }) {
     this.#caller = caller;
     this.#signIn = signIn;
   }

@@ -224,6 +224,19 @@ export class FeatureUnavailableError extends ResponseError {
   }
 }
 
+/** 300: a failure status whose body says nothing that the client knows. */
+export class HttpResponseError extends ResponseError {
+  static override readonly className: string = "HttpResponseError";
+  readonly status: number;
+  /** What the answer says, cut to 1000 characters. */
+  readonly reason: string;
+  constructor(status: number, reason: string, details?: ErrorDetails) {
+    super(ErrorCode.HttpResponseError, `the server answered ${String(status)}: ${reason}`, details);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
 /** A frame that breaks the rules of the protocol. The link is closed. */
 export class ProtocolFrameError extends IggyError {
   static override readonly className: string = "ProtocolFrameError";

@@ -1,0 +1,3 @@
+export type { Fetch } from "./exchange.js";
+export { HttpClient, type HttpClientConfig } from "./http-client.js";
+export * from "../public.js";
