@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type DataDirectory, type Io, openMetadataStore } from "@iggy/storage";
-import type { Block } from "@iggy/uring";
-import type { Backend, RingParts } from "./backend/index.js";
+import { afterTimeout } from "./after-timeout.js";
+import type { Backend } from "./backend/index.js";
 import { clusterIdOf } from "./cluster-id.js";
 import type { ServerConfig, Settings } from "./config/index.js";
 import { CommandTable } from "./dispatch/command-table.js";
@@ -12,7 +12,6 @@ import { Housekeeping } from "./housekeeping.js";
 import { HttpService } from "./http/http-service.js";
 import { inTurn } from "./in-turn.js";
 import type { Logger, Logging } from "./logging/index.js";
-import { ReceiveMemory } from "./memory/receive-memory.js";
 import { LocalMetadata } from "./metadata/local-metadata.js";
 import { MetadataPlane } from "./metadata/metadata-plane.js";
 import { MachineCatalog } from "./metadata/partition-catalog.js";
@@ -22,6 +21,7 @@ import { Listeners, type BoundPorts, withBoundPorts } from "./net/listeners.js";
 import { openQuicListener } from "./net/quic/index.js";
 import { openTcpListener } from "./net/open-tcp-listener.js";
 import { Reception } from "./net/reception.js";
+import { RingSockets } from "./net/ring-sockets.js";
 import { socketSlots } from "./net/socket-slots.js";
 import { openWebSocketListener } from "./net/websocket/index.js";
 import { type ConnectionFacts, factsOf } from "./node/connection-facts.js";
@@ -123,11 +123,14 @@ async function build(
     catalog: () => metadata.machine,
     log: logging.part("encryption"),
   });
+  const { messageBus } = config;
+  const slots = socketSlots(messageBus);
   const shards: Shards = openShards(
     {
       ...identity,
       settings,
       backend,
+      slots,
       isAlone: io !== undefined,
       runShard,
       nodes,
@@ -300,7 +303,6 @@ async function build(
   });
   late.housekeeping = housekeeping;
 
-  const { messageBus } = config;
   const reception = new Reception({
     messageBus,
     connections,
@@ -308,14 +310,25 @@ async function build(
     clock,
     ids: { first: 1, step: shards.count },
   });
-  const slots = socketSlots(messageBus);
+  const { ring } = backend;
   const listeners = await Listeners.open(config, {
     tcp: () =>
       openTcpListener({
         config,
         reception,
         slots,
-        ring: backend.ring && { parts: backend.ring, memory: receiveMemory(backend.ring, partitions) },
+        ring: ring && {
+          parts: ring,
+          sockets: new RingSockets({
+            ring,
+            reception,
+            slots,
+            closeGraceMillis: messageBus.closeGraceMillis,
+            evict: (bytes) => partitions.evictResident(bytes),
+            log: logging.part("tcp"),
+          }),
+          seat: shards.seat,
+        },
         log: logging.part("tcp"),
       }),
     websocket: () => openWebSocketListener({ config, reception, slots }),
@@ -333,20 +346,8 @@ async function build(
   await writeCurrentConfig(dataDirectory, withBoundPorts(config, ports));
   housekeeping.start();
   http?.ready();
+  await shards.pin();
   return { config, directory, metadata, partitions, shards, connections, gate, housekeeping, http, listeners, log };
-}
-
-/** Recent batches leave memory before a connection has to wait for some. */
-const receiveMemory = (ring: RingParts, partitions: PartitionPlane): ReceiveMemory<Block> =>
-  new ReceiveMemory({
-    pool: ring.blocks,
-    evict: (bytes) => partitions.evictResident(bytes),
-    after: afterTimeout,
-  });
-
-function afterTimeout(delayMillis: number, run: () => void): () => void {
-  const timer = setTimeout(run, delayMillis);
-  return () => clearTimeout(timer);
 }
 
 async function createRoot(metadata: MetadataPlane, settings: Settings): Promise<void> {

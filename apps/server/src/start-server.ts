@@ -67,6 +67,8 @@ export async function startServerOn(
         "quic.address": "127.0.0.1:0",
         "http.address": "127.0.0.1:0",
         "logging.file_enabled": false,
+        // The first shard is a thread of whoever embeds the server.
+        "sharding.pin_cores": false,
         ...options.config,
       },
     },

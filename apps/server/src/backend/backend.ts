@@ -27,6 +27,8 @@ export interface Backend {
   readonly hasher: Hasher;
   readonly checksums: Checksums;
   readonly makeCipher: BatchCipherFactory;
+  /** The native addon, where there is one. */
+  readonly addon: Addon | undefined;
   /** Present with io_uring. */
   readonly ring: RingParts | undefined;
   /** In one line: what is used, and what would allow io_uring where it is not. */
@@ -102,11 +104,11 @@ function openRing(addon: Addon, memoryBytes: number): (RingParts & { readonly bl
 }
 
 /** What native code does where there is any. */
-type MachineCode = Pick<Backend, "hasher" | "checksums" | "makeCipher">;
+type MachineCode = Pick<Backend, "addon" | "hasher" | "checksums" | "makeCipher">;
 
-function machineCode(addon: object | undefined): MachineCode {
+function machineCode(addon: Addon | undefined): MachineCode {
   const hasher = hasherOf(addon);
-  return { hasher, checksums: checksumsOf(hasher), makeCipher: cipherOf(addon) };
+  return { addon, hasher, checksums: checksumsOf(hasher), makeCipher: cipherOf(addon) };
 }
 
 function cipherOf(addon: object | undefined): BatchCipherFactory {

@@ -1,11 +1,10 @@
 import { ClientTransport } from "@iggy/protocol";
-import type { Block } from "@iggy/uring";
 import type { RingParts } from "../backend/index.js";
 import type { ServerConfig } from "../config/index.js";
-import type { ReceiveMemory } from "../memory/receive-memory.js";
 import type { Listener } from "./listener.js";
 import type { Reception } from "./reception.js";
-import { RingTcpListener } from "./ring-tcp-listener.js";
+import type { RingSockets } from "./ring-sockets.js";
+import { RingTcpListener, type Seating } from "./ring-tcp-listener.js";
 import { SocketChannel } from "./socket-channel.js";
 import type { SocketSlots } from "./socket-slots.js";
 import { TcpListener } from "./tcp-listener.js";
@@ -16,7 +15,13 @@ export interface TcpListenerDeps {
   readonly reception: Reception;
   readonly slots: SocketSlots;
   /** Where connections without TLS are served; undefined leaves them to libuv, as those with TLS always are. */
-  readonly ring?: { readonly parts: RingParts; readonly memory: ReceiveMemory<Block> } | undefined;
+  readonly ring?:
+    | {
+        readonly parts: RingParts;
+        readonly sockets: RingSockets;
+        readonly seat?: ((descriptor: number) => Seating) | undefined;
+      }
+    | undefined;
   readonly log: { warn(fields: object, message: string): void };
 }
 
@@ -25,11 +30,13 @@ export async function openTcpListener({ config, reception, slots, ring, log }: T
   const { address, tls } = config.tcp;
   const { closeGraceMillis, handshakeGraceMillis } = config.messageBus;
   if (ring !== undefined && !tls.enabled) {
-    return new RingTcpListener(ring.parts, ring.memory, {
+    return new RingTcpListener({
       ...address,
-      closeGraceMillis,
+      addon: ring.parts.addon,
+      ring: ring.parts.ring,
       slots,
-      onChannel: (channel) => reception.connect(ClientTransport.tcp, channel),
+      sockets: ring.sockets,
+      seat: ring.seat,
       onError: (error) => log.warn({ err: error }, "connections can't be accepted for the moment"),
     });
   }

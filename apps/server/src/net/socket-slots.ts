@@ -4,24 +4,34 @@ import { openFilesLimit } from "../system/index.js";
 /** Open sockets when neither the configuration nor the system names a limit. */
 const SOCKETS_DEFAULT = 4096;
 
-/** Counts the open sockets of clients over all listeners that have sockets: above the limit none is accepted. */
-export class SocketSlots {
-  private readonly max: number;
-  private taken = 0;
+/** Slots as another thread gets them. Can be posted. */
+export interface SharedSlots {
+  readonly max: number;
+  readonly taken: SharedArrayBuffer;
+}
 
-  constructor(max: number) {
-    this.max = max;
+/**
+ * Counts the open sockets of clients over all listeners that have sockets, in all threads: above the limit none is accepted.
+ */
+export class SocketSlots {
+  /** The same slots, for another thread. */
+  readonly shared: SharedSlots;
+  private readonly taken: Int32Array;
+
+  constructor(shared: number | SharedSlots) {
+    this.shared = typeof shared === "number" ? { max: shared, taken: new SharedArrayBuffer(4) } : shared;
+    this.taken = new Int32Array(this.shared.taken);
   }
 
-  /** False when all are taken; otherwise `free` must follow exactly once. */
+  /** False when all are taken; otherwise `free` must follow exactly once, in whatever thread the socket ends. */
   take(): boolean {
-    if (this.taken >= this.max) return false;
-    this.taken++;
-    return true;
+    if (Atomics.add(this.taken, 0, 1) < this.shared.max) return true;
+    this.free();
+    return false;
   }
 
   free(): void {
-    this.taken--;
+    Atomics.sub(this.taken, 0, 1);
   }
 }
 

@@ -1,7 +1,8 @@
 import type { MetadataConfig } from "@iggy/engine";
 import type { ReplicaIdentity } from "@iggy/storage";
 import type { Backend } from "../backend/index.js";
-import type { LogDirectives } from "../config/index.js";
+import type { LogDirectives, ServerConfig } from "../config/index.js";
+import type { SharedSlots } from "../net/socket-slots.js";
 import type { PartitionLimits } from "../partitions/index.js";
 import type { Seat } from "./lanes/seat.js";
 import type { LogBudget } from "./thread-log.js";
@@ -24,6 +25,14 @@ export interface ShardPlan {
   readonly backend: Backend["kind"];
   /** Pooled memory of the shard. */
   readonly memoryBytes: number;
+  readonly messageBus: Pick<
+    ServerConfig["messageBus"],
+    "maxMessageSizeBytes" | "clientQueueCapacity" | "closeGraceMillis"
+  >;
+  /** The sockets of the node are counted together. */
+  readonly slots: SharedSlots;
+  /** The core of each shard; undefined when they are not pinned. */
+  readonly cores: readonly number[] | undefined;
   readonly logLevels: LogDirectives;
   readonly logBudget: LogBudget;
 }

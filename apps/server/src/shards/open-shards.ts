@@ -1,6 +1,8 @@
+import { stat } from "node:fs/promises";
 import type { ReplicaIdentity } from "@iggy/storage";
 import type { Backend } from "../backend/index.js";
 import type { Settings } from "../config/index.js";
+import type { SocketSlots } from "../net/socket-slots.js";
 import { metadataConfig, partitionLimits } from "../plane-settings.js";
 import type { ShardBoot, ShardPlan } from "./boot.js";
 import { coresOf } from "./cores.js";
@@ -8,8 +10,8 @@ import { portsOf } from "./lanes/seat.js";
 import { type GroupHost, ShardGroup } from "./shard-group.js";
 import type { ShardLog } from "./shard-program.js";
 import type { Shards } from "./shards.js";
-import { sharedPool } from "./shared-pool.js";
-import { SoleShard } from "./sole-shard.js";
+import { pinShard } from "./pinning.js";
+import { type PinSelf, SoleShard } from "./sole-shard.js";
 import { systemTopology } from "./system-topology.js";
 import { entryOf, startThread } from "./thread.js";
 import { logBudget } from "./thread-log.js";
@@ -18,6 +20,8 @@ import { type ShardThread, superviseThread } from "./threads.js";
 export interface OpenShardsDeps extends ReplicaIdentity {
   readonly settings: Settings;
   readonly backend: Backend;
+  /** Of the sockets of the node. */
+  readonly slots: SocketSlots;
   /** The disk is in the memory of this thread, so nobody else reaches it. */
   readonly isAlone: boolean;
   readonly nodes: readonly number[];
@@ -35,24 +39,31 @@ const SHARDS_DEFAULT = 1;
 /** The shards that the configuration asks for, not started yet. `host` is asked once they start. */
 export function openShards(deps: OpenShardsDeps, host: () => GroupHost): Shards {
   const { settings, log } = deps;
-  const { sharding } = settings.config;
+  const { sharding, tcp, cluster } = settings.config;
   const cores = coresOf(sharding.cpuAllocation, systemTopology(settings.allowedCores));
   const isSet = settings.setKeys.has("sharding.cpu_allocation") && !deps.isAlone;
   const count = isSet ? cores.length : SHARDS_DEFAULT;
-  if (count === 1) return new SoleShard(() => host().own);
-  log.info(
-    { shards: count, cores: cores.join(",") },
-    "partitions are spread over shards; the first one has the connections",
-  );
-  if (sharding.pinCores) log.info({}, "shards are not pinned to their cores: nothing here can do it");
+  const isPinned = isSet && sharding.pinCores && deps.runShard === undefined;
+  const pinSelf = isPinned ? pinningOf(deps, cores[0]) : undefined;
+  if (count === 1) return new SoleShard(() => host().own, pinSelf);
+  const seating = {
+    isSpread: deps.backend.ring !== undefined && !tcp.tls.enabled && deps.runShard === undefined,
+    skipsShardZero: cluster.coordinator.skipShardZeroForClients,
+  };
+  log.info({ shards: count, cores: cores.join(",") }, spreadNotice(seating.isSpread));
+  if (seating.skipsShardZero && !seating.isSpread) {
+    log.warn({}, "cluster.coordinator.skip_shard_zero_for_clients can't be followed: no other shard takes connections");
+  }
   return new ShardGroup({
-    plan: planOf(deps, count),
+    plan: planOf(deps, count, pinSelf && cores),
     count,
     capacities: {
       main: sharding.inboxCapacity,
       reply: sharding.replyInboxCapacity,
     },
-    pool: deps.backend.ring && sharedPool(deps.backend.ring),
+    backend: deps.backend,
+    pinSelf,
+    seating,
     host,
     startThread: deps.runShard ?? ((boot) => startShard(deps, boot)),
     log: deps.logOf("server"),
@@ -60,8 +71,9 @@ export function openShards(deps: OpenShardsDeps, host: () => GroupHost): Shards 
 }
 
 function planOf(
-  { settings, backend, nodes, clusterId, replicaId, replicaCount }: OpenShardsDeps,
+  { settings, backend, slots, nodes, clusterId, replicaId, replicaCount }: OpenShardsDeps,
   count: number,
+  cores: readonly number[] | undefined,
 ): ShardPlan {
   const { config, dataDirectory } = settings;
   return {
@@ -79,8 +91,34 @@ function planOf(
       : undefined,
     backend: backend.kind,
     memoryBytes: Math.floor(config.memoryPool.sizeBytes / count),
+    messageBus: {
+      maxMessageSizeBytes: config.messageBus.maxMessageSizeBytes,
+      clientQueueCapacity: config.messageBus.clientQueueCapacity,
+      closeGraceMillis: config.messageBus.closeGraceMillis,
+    },
+    slots: slots.shared,
+    cores,
     logLevels: config.logging.level,
     logBudget: logBudget(),
+  };
+}
+
+const spreadNotice = (isSpread: boolean): string =>
+  isSpread
+    ? "partitions and plain TCP connections are spread over shards; TLS, WebSocket, QUIC and HTTP stay on the first one"
+    : "partitions are spread over shards; connections, which only plain TCP on io_uring could, stay on the first one";
+
+/** Undefined, with a line in the log, where nothing can pin a thread. */
+function pinningOf({ backend, log }: OpenShardsDeps, core = 0): PinSelf | undefined {
+  const { addon } = backend;
+  if (addon === undefined) {
+    log.info({}, "shards are not pinned to their cores: that needs the native addon");
+    return undefined;
+  }
+  return async () => {
+    // Threads of the pool would inherit the core: they are started by the first work that they get.
+    await stat(".");
+    return pinShard({ shard: 0, core }, addon, log);
   };
 }
 

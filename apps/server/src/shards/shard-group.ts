@@ -8,6 +8,7 @@ import type {
   PartitionKey,
 } from "@iggy/engine";
 import { type Empty, partitionGroup } from "@iggy/protocol";
+import type { Backend } from "../backend/index.js";
 import type { OpenedKey } from "../encryption/index.js";
 import { isSessionLive } from "../metadata/live-session.js";
 import type { ConnectionFacts } from "../node/connection-facts.js";
@@ -26,10 +27,11 @@ import { CountersBoard, createBoards } from "./counters-board.js";
 import { ForwardingPlane } from "./forwarding-plane.js";
 import { Mesh } from "./lanes/mesh.js";
 import { createSeats, type LaneCapacities } from "./lanes/seat.js";
-import type { SharedPool } from "./lanes/transfer.js";
 import { MetadataServer, type MetadataServerDeps, type OperationDesk } from "./metadata-server.js";
 import { PartitionServer } from "./partition-server.js";
 import { Placement } from "./placement.js";
+import { ConnectionSeats, type ConnectionSeatsDeps } from "./seating.js";
+import { sharedPool } from "./shared-pool.js";
 import {
   closeConnections,
   closePartitions,
@@ -47,7 +49,7 @@ import {
   startPartitions,
 } from "./shard-calls.js";
 import type { Shards } from "./shards.js";
-import { deletableThrough as resolveHere } from "./sole-shard.js";
+import { deletableThrough as resolveHere, type PinSelf } from "./sole-shard.js";
 import type { ShardThread } from "./threads.js";
 import type { NodeAnswer, NodeQuery } from "../node/node-service.js";
 
@@ -66,11 +68,15 @@ export interface ShardGroupDeps {
   readonly plan: ShardPlan;
   readonly count: number;
   readonly capacities: LaneCapacities;
-  readonly pool: SharedPool | undefined;
+  readonly backend: Pick<Backend, "addon" | "ring">;
+  /** Of the shard that calls; undefined when shards are not pinned. */
+  readonly pinSelf: PinSelf | undefined;
+  /** Whether the others serve connections, too, and whether this one leaves them all to the others. */
+  readonly seating: { readonly isSpread: boolean; readonly skipsShardZero: boolean };
   readonly host: () => GroupHost;
   /** Runs the program of another shard. */
   readonly startThread: (boot: ShardBoot) => ShardThread;
-  readonly log: MetadataServerDeps["log"];
+  readonly log: MetadataServerDeps["log"] & ConnectionSeatsDeps["log"];
 }
 
 /** Several shards, as shard 0 sees them: it orders metadata, and the others follow. */
@@ -80,6 +86,7 @@ export class ShardGroup implements Shards {
   private readonly placement: Placement;
   private running: Running | undefined;
   private threads: readonly ShardThread[] = [];
+  private unpin: (() => void) | undefined;
 
   constructor(deps: ShardGroupDeps) {
     this.deps = deps;
@@ -178,7 +185,13 @@ export class ShardGroup implements Shards {
     this.running?.board.publish({ ...address, incarnation }, stats);
   }
 
-  // Connections of other shards.
+  // Connections.
+
+  get seat(): Shards["seat"] {
+    if (!this.deps.seating.isSpread) return undefined;
+    const { seats } = this.parts;
+    return (descriptor) => seats.seat(descriptor);
+  }
 
   async connections(): Promise<readonly ConnectionFacts[]> {
     const lists = await this.parts.calls.askAll(listConnections, {});
@@ -195,17 +208,19 @@ export class ShardGroup implements Shards {
   // From start to stop.
 
   async start(): Promise<void> {
-    const { count, capacities, plan, pool, host, startThread, log } = this.deps;
+    const { count, capacities, plan, backend, host, startThread, log, seating } = this.deps;
+    const { addon, ring } = backend;
     const { machine, own, metadata, groupDrained: drained, answerNodeRead, openKey: open } = host();
     const seats = createSeats(count, capacities);
     const [seat, ...others] = seats;
     if (seat === undefined) throw new RangeError("a node has at least one shard");
     const boards = createBoards(count);
-    const mesh = new Mesh(seat, pool);
+    const mesh = new Mesh(seat, { addon, pool: ring && sharedPool(ring) });
     const calls = new Calls(mesh);
     this.running = {
       mesh,
       calls,
+      seats: new ConnectionSeats({ mesh, skipsOwn: seating.skipsShardZero, log }),
       board: new CountersBoard(0, this.placement, boards, machine.partitions()),
       plane: new ForwardingPlane({
         mesh,
@@ -246,6 +261,7 @@ export class ShardGroup implements Shards {
     this.threads = others.map((other) => startThread({ plan, seat: other, boards, snapshot }));
     for (const { shard, ended } of this.threads) {
       void ended.then((why) => {
+        parts.seats.remove(shard);
         calls.ended(shard, why);
       });
     }
@@ -267,6 +283,10 @@ export class ShardGroup implements Shards {
 
   async startPartitions(): Promise<void> {
     await this.parts.calls.askAll(startPartitions, {});
+  }
+
+  async pin(): Promise<void> {
+    this.unpin = await this.deps.pinSelf?.();
   }
 
   drain(): void {
@@ -302,6 +322,7 @@ export class ShardGroup implements Shards {
   async stop(joinMillis: number): Promise<void> {
     const ended = await Promise.all(this.threads.map((thread) => thread.stop(joinMillis)));
     this.running?.mesh.close();
+    this.unpin?.();
     const stuck = this.threads.filter((_, at) => ended[at] === false).map(({ shard }) => shard);
     if (stuck.length > 0) throw new Error(`shards ${stuck.join(", ")} did not end in time and were abandoned`);
   }
@@ -320,6 +341,7 @@ export class ShardGroup implements Shards {
 interface Running {
   readonly mesh: Mesh;
   readonly calls: Calls;
+  readonly seats: ConnectionSeats;
   readonly board: CountersBoard;
   readonly plane: ForwardingPlane;
   readonly metadata: MetadataServer;

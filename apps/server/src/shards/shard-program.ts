@@ -1,5 +1,7 @@
 import { MetadataMachine } from "@iggy/engine";
 import type { Io } from "@iggy/storage";
+import { afterTimeout } from "../after-timeout.js";
+import type { Backend } from "../backend/index.js";
 import { CommandTable } from "../dispatch/command-table.js";
 import { FrameGate } from "../dispatch/frame-gate.js";
 import { PartitionCommands } from "../dispatch/partition-commands.js";
@@ -8,6 +10,9 @@ import { MetadataView } from "../metadata/metadata-view.js";
 import { MachineCatalog } from "../metadata/partition-catalog.js";
 import { touchedTopics } from "../metadata/touched-topics.js";
 import type { Connection, ConnectionHandler } from "../net/connection.js";
+import { Reception } from "../net/reception.js";
+import { RingSockets } from "../net/ring-sockets.js";
+import { SocketSlots } from "../net/socket-slots.js";
 import { factsOf } from "../node/connection-facts.js";
 import { openPartitionPlane, type PartitionEnvironment, type PartitionPlane } from "../partitions/index.js";
 import type { Clock } from "../request.js";
@@ -24,7 +29,7 @@ import { CountersBoard } from "./counters-board.js";
 import { ForwardingPlane } from "./forwarding-plane.js";
 import { Mesh } from "./lanes/mesh.js";
 import type { RecordReader } from "./lanes/record.js";
-import type { Importer, SharedPool } from "./lanes/transfer.js";
+import type { Importer } from "./lanes/transfer.js";
 import { MainKind } from "./messages/kinds.js";
 import { readPrepare } from "./messages/metadata.js";
 import { servePartitions } from "./own-partitions.js";
@@ -43,6 +48,7 @@ import {
   requestsInFlight,
   startPartitions,
 } from "./shard-calls.js";
+import { sharedPool } from "./shared-pool.js";
 
 export interface ShardLog {
   debug(fields: object, message: string): void;
@@ -57,7 +63,7 @@ export interface ShardProgramDeps {
   readonly clock: Clock;
   readonly makeCipher: BatchCipherFactory;
   readonly machinery?: PartitionEnvironment["machinery"];
-  readonly pool?: SharedPool | undefined;
+  readonly backend?: Pick<Backend, "addon" | "ring"> | undefined;
   readonly logOf: (part: string) => ShardLog;
 }
 
@@ -68,6 +74,7 @@ export interface ShardProgramDeps {
 export class ShardProgram implements ConnectionHandler {
   readonly connections = new ConnectionTable();
   readonly partitions: PartitionPlane;
+  readonly reception: Reception;
   private readonly deps: ShardProgramDeps;
   private readonly mesh: Mesh;
   private readonly calls: Calls;
@@ -78,6 +85,7 @@ export class ShardProgram implements ConnectionHandler {
   private readonly server: PartitionServer;
   private readonly metadata: RemoteMetadata;
   private readonly gate: FrameGate;
+  private readonly sockets: RingSockets | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
 
   constructor(deps: ShardProgramDeps) {
@@ -86,7 +94,8 @@ export class ShardProgram implements ConnectionHandler {
     const machine = MetadataMachine.restore(boot.snapshot, plan.metadata);
     const placement = new Placement(seat.shardCount);
     this.deps = deps;
-    this.mesh = new Mesh(seat, deps.pool);
+    const { addon, ring } = deps.backend ?? {};
+    this.mesh = new Mesh(seat, { addon, pool: ring && sharedPool(ring) });
     this.calls = new Calls(this.mesh);
     this.board = new CountersBoard(seat.shard, placement, boards, machine.partitions());
     this.view = new MetadataView(machine, {
@@ -105,10 +114,7 @@ export class ShardProgram implements ConnectionHandler {
         replica: plan.replica,
         clock,
         timers: {
-          after: (delayMillis, run) => {
-            const timer = setTimeout(run, delayMillis);
-            return () => clearTimeout(timer);
-          },
+          after: afterTimeout,
         },
         catalog: new MachineCatalog(
           () => machine,
@@ -145,6 +151,23 @@ export class ShardProgram implements ConnectionHandler {
     this.server = new PartitionServer(this.mesh, this.partitions, this.view);
     this.metadata = new RemoteMetadata(this.mesh, this.view, plan.pendingMax);
     this.gate = this.openGate();
+    this.reception = new Reception({
+      messageBus: plan.messageBus,
+      connections: this.connections,
+      handler: this,
+      clock,
+      ids: { first: 1 + seat.shard, step: seat.shardCount },
+    });
+    this.sockets =
+      ring &&
+      new RingSockets({
+        ring,
+        reception: this.reception,
+        slots: new SocketSlots(plan.slots),
+        closeGraceMillis: plan.messageBus.closeGraceMillis,
+        evict: (bytes) => this.partitions.evictResident(bytes),
+        log: logOf("tcp"),
+      });
     this.serveCalls();
   }
 
@@ -233,6 +256,7 @@ export class ShardProgram implements ConnectionHandler {
     if (this.server.take(kind, source, record, importer) || this.calls.take(kind, source, record, importer)) return;
     if (kind === MainKind.prepare) this.apply(record, importer);
     else if (kind === MainKind.metadataAnswer) this.metadata.answer(record, importer);
+    else if (kind === MainKind.connection && this.sockets !== undefined) this.sockets.serve(record.u32());
     else throw new RangeError(`a record of kind ${kind} from shard ${source}`);
   }
 

@@ -2,8 +2,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import { openBackend } from "../backend/index.js";
 import { systemClock } from "../system-clock.js";
 import type { ShardBoot } from "./boot.js";
-import { sharedPool } from "./shared-pool.js";
-import { ShardProgram } from "./shard-program.js";
+import { pinShard } from "./pinning.js";
+import { type ShardLog, ShardProgram } from "./shard-program.js";
 import { threadLog } from "./thread-log.js";
 import type { ThreadMessage } from "./threads.js";
 
@@ -11,17 +11,21 @@ import type { ThreadMessage } from "./threads.js";
 function run(boot: ShardBoot): void {
   const port = parentPort;
   if (port === null) throw new Error("a shard runs in a thread of its own");
-  const { backend: kind, memoryBytes, logLevels, logBudget } = boot.plan;
+  const { backend: kind, memoryBytes, cores, logLevels, logBudget } = boot.plan;
+  const { shard } = boot.seat;
   const backend = openBackend(kind, memoryBytes);
   const { io, hasher, checksums, makeCipher, ring } = backend;
+  const logOf = (part: string): ShardLog => threadLog(part, port, logLevels, logBudget);
+  const core = cores?.[shard];
+  if (core !== undefined && backend.addon !== undefined) pinShard({ shard, core }, backend.addon, logOf("server"));
   const program = new ShardProgram({
     boot,
     io,
     machinery: { hashing: hasher, checksums, readMemory: ring?.blocks },
-    pool: ring && sharedPool(ring),
+    backend,
     clock: systemClock,
     makeCipher,
-    logOf: (part) => threadLog(part, port, logLevels, logBudget),
+    logOf,
   });
   program.start();
   port.once("message", () => {

@@ -1,4 +1,5 @@
 import type { GroupProgress, Handover, MetadataEffect, MetadataPrepare, ResolveInputs } from "@iggy/engine";
+import type { Seating } from "../net/ring-tcp-listener.js";
 import type { ConnectionFacts } from "../node/connection-facts.js";
 import type { EndedSession, PartitionAddress, PartitionRequests, PartitionStats } from "../partitions/index.js";
 import type { CountedPartition } from "../partitions/index.js";
@@ -24,7 +25,10 @@ export interface Shards {
   readonly isBehind: boolean;
   counted(partition: CountedPartition): void;
 
-  // Connections of other shards.
+  // Connections.
+  /** Hands an accepted socket to the shard whose turn it is. Undefined when all are served by this one. */
+  readonly seat: ((descriptor: number) => Seating) | undefined;
+  /** Those of other shards. */
   connections(): Promise<readonly ConnectionFacts[]>;
   /** Sessions that they heard of, with how long ago. */
   heardSessions(): Promise<readonly { readonly client: bigint; readonly silentMillis: number }[]>;
@@ -34,6 +38,8 @@ export interface Shards {
   start(): Promise<void>;
   /** Resolves when every partition of theirs serves or is fenced. */
   startPartitions(): Promise<void>;
+  /** Keeps this thread on its core. The last step: threads inherit the core of the one that starts them. */
+  pin(): Promise<void>;
   /** They refuse what waits and take no more. Returns at once. */
   drain(): void;
   /** Requests of their connections that are not answered. */

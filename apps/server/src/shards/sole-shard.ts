@@ -2,15 +2,22 @@ import type { DeletableThrough, GroupProgress, PartitionKey } from "@iggy/engine
 import type { EndedSession, PartitionPlane, PartitionStats } from "../partitions/index.js";
 import type { Shards } from "./shards.js";
 
+/** Keeps the calling thread on its core, and gives how to undo it. */
+export type PinSelf = () => Promise<() => void>;
+
 /** A node of one shard: nothing travels, and nobody else has to be told. */
 export class SoleShard implements Shards {
   readonly count = 1;
   readonly isBehind = false;
+  readonly seat = undefined;
   private readonly own: () => PartitionPlane;
+  private readonly pinSelf: PinSelf | undefined;
+  private unpin: (() => void) | undefined;
 
   /** The partitions may not be there yet when this is made. */
-  constructor(own: () => PartitionPlane) {
+  constructor(own: () => PartitionPlane, pinSelf: PinSelf | undefined) {
     this.own = own;
+    this.pinSelf = pinSelf;
   }
 
   get requests(): PartitionPlane {
@@ -63,6 +70,10 @@ export class SoleShard implements Shards {
     return Promise.resolve();
   }
 
+  async pin(): Promise<void> {
+    this.unpin = await this.pinSelf?.();
+  }
+
   drain(): void {
     // The node drains itself.
   }
@@ -84,6 +95,7 @@ export class SoleShard implements Shards {
   }
 
   stop(): Promise<void> {
+    this.unpin?.();
     return Promise.resolve();
   }
 }

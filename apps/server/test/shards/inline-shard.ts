@@ -2,8 +2,7 @@ import { LibuvIo } from "@iggy/storage";
 import type { ServerConfig } from "../../src/config/index.js";
 import { portableCipher } from "../../src/encryption/index.js";
 import { openTcpListener } from "../../src/net/open-tcp-listener.js";
-import { Reception } from "../../src/net/reception.js";
-import { socketSlots } from "../../src/net/socket-slots.js";
+import { SocketSlots } from "../../src/net/socket-slots.js";
 import type { ShardBoot } from "../../src/shards/boot.js";
 import { ShardProgram } from "../../src/shards/shard-program.js";
 import type { ShardThread } from "../../src/shards/threads.js";
@@ -29,16 +28,9 @@ export function inlineShard(
     logOf: () => silent,
   });
   program.start();
-  const { shard, shardCount } = boot.seat;
-  const { messageBus } = config;
-  const reception = new Reception({
-    messageBus,
-    connections: program.connections,
-    handler: program,
-    clock: systemClock,
-    ids: { first: 1 + shard, step: shardCount },
-  });
-  const listening = openTcpListener({ config, reception, slots: socketSlots(messageBus), log: silent });
+  const { shard } = boot.seat;
+  const slots = new SocketSlots(boot.plan.slots);
+  const listening = openTcpListener({ config, reception: program.reception, slots, log: silent });
   return {
     shard,
     ready: listening.then(({ port }) => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
+import { loadAddon } from "@iggy/uring";
 import { expect, it } from "vitest";
 import { Mesh } from "../../src/shards/lanes/mesh.js";
 import { createSeats, portsOf, type Seat } from "../../src/shards/lanes/seat.js";
@@ -8,20 +9,22 @@ import { startThread } from "../../src/shards/thread.js";
 
 const RECORDS = Number(process.env["IGGY_TEST_LANE_RECORDS"] ?? 300_000);
 
-function startEcho(seat: Seat): Worker {
+function startEcho(seat: Seat, isNative: boolean): Worker {
   const entry = new URL("./mesh-worker.ts", import.meta.url);
-  return startThread(entry, { name: "echo", workerData: seat, transferList: portsOf(seat) });
+  return startThread(entry, { name: "echo", workerData: { seat, isNative }, transferList: portsOf(seat) });
 }
 
-it(
-  "carries records between threads without losing, repeating or reordering one, and wakes who sleeps",
+const { addon } = loadAddon();
+
+it.each(addon === undefined ? [false] : [false, true])(
+  "carries records between threads without losing, repeating or reordering one, and wakes who sleeps (natively: %s)",
   { timeout: 120_000 },
-  async () => {
+  async (isNative) => {
     const seats = createSeats(3, { main: 512, reply: 64 });
     const [own, ...others] = seats;
     if (own === undefined) throw new Error("no seat");
-    const workers = others.map(startEcho);
-    const mesh = new Mesh(own);
+    const workers = others.map((seat) => startEcho(seat, isNative));
+    const mesh = new Mesh(own, isNative ? { addon } : {});
     const sent = [0, 0, 0];
     const received = [0, 0, 0];
     let isDone = (): void => undefined;

@@ -67,13 +67,14 @@ export const cluster = section({
       ca_file: text("", "Authority of the peers' certificates, PEM."),
     }),
   ),
-  coordinator: dormant(
-    section({
-      skip_shard_zero_for_replicas: bool(true, "Keep replica links off shard 0."),
-      skip_shard_zero_for_clients: bool(false, "Keep client connections off shard 0."),
-      replica_connections_per_peer: int(1, { min: 1, max: 256 }, "Links per pair of replicas."),
-    }),
-  ),
+  coordinator: section({
+    skip_shard_zero_for_replicas: dormant(bool(true, "Keep replica links off shard 0.")),
+    skip_shard_zero_for_clients: bool(
+      false,
+      "Keep plain TCP connections of clients off shard 0 when there are others.",
+    ),
+    replica_connections_per_peer: dormant(int(1, { min: 1, max: 256 }, "Links per pair of replicas.")),
+  }),
   nodes: dormant(
     tables(CLUSTER_NODES_MAX, "The roster, the same on every node.", {
       name: required(textKind(notBlank), "Name of the node."),

@@ -11,7 +11,7 @@ export const sharding = section({
     "numa:auto",
     'Shards and their cores: "all", a number, "A..B", "numa:auto" or "numa:nodes=..". Unset: one shard.',
   ),
-  pin_cores: dormant(bool(true, "Pin each shard to its core.")),
+  pin_cores: bool(true, "Pin each shard to its core, when `cpu_allocation` is set."),
   inbox_capacity: int(65_536, { min: 1, max: QUEUE_MAX }, "Requests from one shard to another that may be under way."),
   reply_inbox_capacity: int(1024, { min: 1, max: QUEUE_MAX }, "Replies between two shards that wait to be taken."),
   poll_completion_capacity: int(

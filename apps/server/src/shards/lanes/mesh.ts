@@ -1,9 +1,10 @@
+import type { Addon } from "@iggy/uring";
 import { LaneConsumer, LaneProducer } from "./lane.js";
 import { Outbox } from "./outbox.js";
 import type { RecordReader } from "./record.js";
-import { type LaneEnd, type Neighbour, type Seat, SLEEPER_BYTES } from "./seat.js";
+import { type LaneEnd, type Seat, SLEEPER_BYTES } from "./seat.js";
 import { BodyImporter, CopyingExporter, type Importer, ReferringExporter, type SharedPool } from "./transfer.js";
-import { PortWakeup, type Wakeup } from "./wakeup.js";
+import { type Wakeup, wakeupOf } from "./wakeup.js";
 
 /** Records of one lane that are handled before other lanes, and then the rest of the event loop, get their turn. */
 const TURN_RECORDS = 256;
@@ -16,6 +17,11 @@ export interface MeshHandlers {
   main: RecordHandler;
   /** A record of a reply lane. */
   reply: RecordHandler;
+}
+
+export interface MeshOptions {
+  readonly pool?: SharedPool | undefined;
+  readonly addon?: Addon | undefined;
 }
 
 interface Inbox {
@@ -40,12 +46,12 @@ export class Mesh {
   private next: NodeJS.Immediate | undefined;
   private isClosed = false;
 
-  /** `pool`, when there is one, is that of every shard. */
-  constructor(seat: Seat, pool?: SharedPool, wakeup: Wakeup = portWakeup(seat)) {
+  /** `pool`, when there is one, is that of every shard. Without the addon shards are woken by messages. */
+  constructor(seat: Seat, { pool, addon }: MeshOptions = {}) {
     this.shard = seat.shard;
     this.shardCount = seat.shardCount;
     this.sleepers = new Int32Array(seat.sleepers);
-    this.wakeup = wakeup;
+    this.wakeup = wakeupOf(seat, addon);
     const inboxes: Inbox[] = [];
     for (const { shard, mainTo, mainFrom, replyTo, replyFrom } of seat.neighbours) {
       const wake = (): void => {
@@ -154,9 +160,6 @@ export class Mesh {
     });
   }
 }
-
-const portWakeup = ({ neighbours }: Seat): Wakeup =>
-  new PortWakeup(new Map(neighbours.map(({ shard, wakePort }: Neighbour) => [shard, wakePort])));
 
 function outboxOf({ lane, arena, port }: LaneEnd, pool: SharedPool | undefined, wake: () => void): Outbox {
   const copying = new CopyingExporter(arena, port);

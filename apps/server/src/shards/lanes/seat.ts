@@ -28,6 +28,8 @@ export interface Seat {
   readonly shardCount: number;
   /** Per shard whether it sleeps, in words of a cache line each. */
   readonly sleepers: SharedArrayBuffer;
+  /** Per shard the number of its native wake-up, 0 as long as it has none. */
+  readonly wakeups: SharedArrayBuffer;
   readonly neighbours: readonly Neighbour[];
 }
 
@@ -48,6 +50,7 @@ export const SLEEPER_BYTES = 64;
 /** The seats of a node: every shard has lanes to every other one. */
 export function createSeats(shardCount: number, capacities: LaneCapacities): readonly Seat[] {
   const sleepers = new SharedArrayBuffer(shardCount * SLEEPER_BYTES);
+  const wakeups = new SharedArrayBuffer(shardCount * 4);
   const neighbours: Neighbour[][] = Array.from({ length: shardCount }, () => []);
   const arenaBytes = arenaBytesFor(shardCount * (shardCount - 1) * 2);
   for (let low = 0; low < shardCount; low++) {
@@ -79,6 +82,7 @@ export function createSeats(shardCount: number, capacities: LaneCapacities): rea
     shard,
     shardCount,
     sleepers,
+    wakeups,
     neighbours: others,
   }));
 }

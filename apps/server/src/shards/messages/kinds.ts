@@ -18,6 +18,8 @@ export const MainKind = {
   logout: 13,
   /** The answer to one of the three, behind the commit that it reports. */
   metadataAnswer: 14,
+  /** A socket that was accepted, to the shard that serves it from now on. */
+  connection: 15,
   // What shards ask of each other.
   call: 20,
   result: 21,
