@@ -7,6 +7,7 @@ export default defineConfig({
     index: "src/index.ts",
     browser: "src/browser.ts",
     errors: "src/errors/public.ts",
+    http: "src/http/index.ts",
     node: "src/node/index.ts",
     opentelemetry: "src/opentelemetry/index.ts",
     testing: "src/testing/index.ts",

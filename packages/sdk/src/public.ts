@@ -59,6 +59,7 @@ export {
   type ClientConfig,
   DEFAULT_HEARTBEAT_INTERVAL,
   DEFAULT_MAX_RESPONSE_FRAME_SIZE,
+  type HttpConfig,
   MAX_HEARTBEAT_INTERVAL,
   type Partitioner,
   type ReconnectConfig,

@@ -9,7 +9,7 @@ export const browserPlatform: Platform = {
   async loadTransport(name, config) {
     if (name !== "WS" && name !== "WSS") {
       throw new FeatureUnavailableError(
-        `a browser has no ${name} transport in this build; it connects over WS and WSS`,
+        `a browser has no ${name} transport in this build; it connects over WS, WSS, HTTP and HTTPS`,
       );
     }
     if (name === "WSS") refuseTls(config.tls ?? {});

@@ -1,3 +1,4 @@
+import type { JsonValue } from "@iggy/protocol";
 import { Assignments } from "../api/assignments.js";
 import { Caller, type CallOptions } from "../api/caller.js";
 import { ClientApi } from "../api/clients.js";
@@ -12,7 +13,7 @@ import { PartitionApi, SegmentApi } from "../api/partitions.js";
 import { PollCalls } from "../api/polls.js";
 import { RawCalls, type RawOptions } from "../api/raw.js";
 import { SendCalls } from "../api/sends.js";
-import { inTime, SessionApi } from "../api/session.js";
+import { inTime, SessionApi, type SessionFace } from "../api/session.js";
 import { StreamApi } from "../api/streams.js";
 import { SystemApi } from "../api/system.js";
 import { TokenApi } from "../api/tokens.js";
@@ -25,6 +26,7 @@ import { checkedEncryptor } from "../encryption/index.js";
 import { ClientShutdownError, FeatureUnavailableError } from "../errors/index.js";
 import { Producer } from "../producer/producer.js";
 import type { ProducerDefaults, ProducerOptions, TypedProducerOptions } from "../producer/producer-options.js";
+import { binaryOnly, type HttpParts } from "../http/http-parts.js";
 import { FrameBuffers } from "../link/index.js";
 import { MetadataApi } from "../metadata/index.js";
 import type { PartitionReader, PartitionReaderOptions } from "../reader/index.js";
@@ -46,6 +48,7 @@ import { type ClientEvent, Emitter } from "./emitter.js";
 import { guardedInstrumentation } from "./instrumentation.js";
 import type { Platform } from "./platform.js";
 import { Readers } from "./readers.js";
+import { httpPartsOf } from "./http-config.js";
 import { type Settings, settingsOf } from "./settings.js";
 
 export interface ConnectionInfo {
@@ -63,7 +66,7 @@ interface Closable {
  * ends it. Nothing of it shows its credentials.
  */
 export class ClientCore implements AsyncDisposable {
-  readonly session: SessionApi;
+  readonly session: SessionFace;
   readonly user: UserApi;
   readonly token: TokenApi;
   readonly system: SystemApi;
@@ -76,7 +79,7 @@ export class ClientCore implements AsyncDisposable {
   readonly group: GroupApi;
   readonly offset: OffsetApi;
   readonly message: MessageApi;
-  readonly operation: OperationApi;
+  readonly operation: Pick<OperationApi, keyof OperationApi>;
   readonly metadata: MetadataApi;
 
   readonly #settings: Settings;
@@ -90,6 +93,7 @@ export class ClientCore implements AsyncDisposable {
   readonly #producerDefaults: ProducerDefaults;
   readonly #platform: Platform;
   readonly #defaults: MessageDefaults;
+  readonly #http: HttpParts | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(configuration: ClientConfig | string, platform: Platform) {
@@ -168,25 +172,30 @@ export class ClientCore implements AsyncDisposable {
     this.#producerDefaults = { partitioner: config.partitioner, encryptor };
     this.#defaults = { clock: settings.clock, ids: new RandomIds(), encryptor };
     this.#raw = new RawCalls(caller, connector, routes);
-    this.session = new SessionApi(connector, session);
-    this.user = new UserApi(caller, { source, userId: () => session.userId });
-    this.token = new TokenApi(caller);
-    this.system = new SystemApi(caller, (options) =>
-      inTime("system.ping", options, connector, (scope) => connector.pingAny(scope)),
-    );
-    this.cluster = new ClusterApi(caller, routes);
-    this.client = new ClientApi(caller);
-    this.stream = new StreamApi(caller);
-    this.topic = new TopicApi(caller);
-    this.partition = new PartitionApi(caller);
-    this.segment = new SegmentApi(caller);
-    this.group = new GroupApi(caller);
-    this.offset = new OffsetApi(caller);
+    const http = httpPartsOf(config, settings, this.#defaults);
+    this.#http = http;
+    this.session = http?.session ?? new SessionApi(connector, session);
+    this.user = http?.user ?? new UserApi(caller, { source, userId: () => session.userId });
+    this.token = http?.token ?? new TokenApi(caller);
+    this.system =
+      http?.system ??
+      new SystemApi(caller, (options) =>
+        inTime("system.ping", options, connector, (scope) => connector.pingAny(scope)),
+      );
+    this.cluster = http?.cluster ?? new ClusterApi(caller, routes);
+    this.client = http?.client ?? new ClientApi(caller);
+    this.stream = http?.stream ?? new StreamApi(caller);
+    this.topic = http?.topic ?? new TopicApi(caller);
+    this.partition = http?.partition ?? new PartitionApi(caller);
+    this.segment = http?.segment ?? new SegmentApi(caller);
+    this.group = http?.group ?? new GroupApi(caller);
+    this.offset = http?.offset ?? new OffsetApi(caller);
     const assignments = new Assignments(this.group);
-    this.message = new MessageApi(sends, polls, fetches, assignments, this.#defaults, (options) =>
-      this.reader(options),
-    );
-    this.operation = new OperationApi(engine);
+    this.message =
+      http?.message ??
+      new MessageApi(sends, polls, fetches, assignments, this.#defaults, (options) => this.reader(options));
+    const operations = new OperationApi(engine);
+    this.operation = http?.operation ?? operations;
     this.metadata = new MetadataApi((call, options) => this.system.getMetadataChanges(call, options), this.#closables);
     this.#readers = new Readers(
       {
@@ -195,7 +204,7 @@ export class ClientCore implements AsyncDisposable {
         offsets: this.offset,
         groups: this.group,
         topics: this.topic,
-        operations: this.operation,
+        operations,
         producer: (options) => this.producer(options),
         onSessionReset: (listener) => {
           this.#emitter.on("sessionReset", listener);
@@ -211,13 +220,20 @@ export class ClientCore implements AsyncDisposable {
 
   /** Connects and signs in. Optional: the first call does it as well. Callers at the same time share one attempt. */
   async connect(options?: CallOptions): Promise<this> {
+    if (this.#http !== undefined) {
+      await this.#http.connect(options);
+      return this;
+    }
     await inTime("connect", options, this.#connector, (scope) => this.#connector.connect(scope));
     return this;
   }
 
-  /** Ends session and links, and forgets an explicit login. Nothing connects until `connect()` or a login. */
+  /**
+   * Ends session and links, and forgets an explicit login. Nothing connects until `connect()` or a login. HTTP has no
+   * connection to end.
+   */
   async disconnect(): Promise<void> {
-    await this.#connector.disconnect();
+    if (this.#http === undefined) await this.#connector.disconnect();
   }
 
   /** Ends the client for good: producers flush, consumers leave their groups, links close. */
@@ -236,13 +252,15 @@ export class ClientCore implements AsyncDisposable {
   }
 
   getConnectionInfo(): ConnectionInfo {
-    return { protocol: protocols[this.#settings.transport], serverAddress: this.#connector.address };
+    const serverAddress = this.#http === undefined ? this.#connector.address : new URL(this.#http.url).host;
+    return { protocol: protocols[this.#settings.transport], serverAddress };
   }
 
   /** Sends messages to one topic. Nothing is sent or created before its `init` or first send. */
   producer(options: ProducerOptions): Producer;
   producer<Value>(options: TypedProducerOptions<Value>): Producer<Value>;
   producer(options: ProducerOptions): Producer<unknown> {
+    this.#needBinary("producer");
     const producer = new Producer<unknown>(options, {
       sends: this.#sends,
       stream: this.stream,
@@ -263,6 +281,7 @@ export class ClientCore implements AsyncDisposable {
   consumer<Value>(options: ConsumerOptions & TypedPayload<Value>): MessageConsumer<Value>;
   consumer(options: ConsumerOptions): MessageConsumer;
   consumer<Value>(options: ConsumerOptions & Partial<TypedPayload<Value>>): MessageConsumer<Value> {
+    this.#needBinary("consumer");
     return this.#readers.consumer(options);
   }
 
@@ -270,6 +289,7 @@ export class ClientCore implements AsyncDisposable {
   consumerGroup<Value>(options: ConsumerGroupOptions & TypedPayload<Value>): MessageConsumer<Value>;
   consumerGroup(options: ConsumerGroupOptions): MessageConsumer;
   consumerGroup<Value>(options: ConsumerGroupOptions & Partial<TypedPayload<Value>>): MessageConsumer<Value> {
+    this.#needBinary("consumerGroup");
     return this.#readers.consumerGroup(options);
   }
 
@@ -277,12 +297,14 @@ export class ClientCore implements AsyncDisposable {
    * Reads up to 1000 partitions batch by batch: those it names, or as a member of an existing group, which it joins
    * before this resolves.
    */
-  reader(options: PartitionReaderOptions): Promise<PartitionReader> {
+  async reader(options: PartitionReaderOptions): Promise<PartitionReader> {
+    this.#needBinary("reader");
     return this.#readers.reader(options);
   }
 
   /** Sends a request whose payload is already encoded. Resolves with the payload of the reply. */
   async sendBinaryRequest(code: number, payload: BytesLike, options?: RawOptions): Promise<Uint8Array> {
+    this.#needBinary("sendBinaryRequest");
     return this.#raw.send(code, bytes("payload", payload), options);
   }
 
@@ -293,12 +315,21 @@ export class ClientCore implements AsyncDisposable {
     replicaId: number,
     options?: CallOptions,
   ): Promise<Uint8Array> {
+    this.#needBinary("sendBinaryRequestToReplica");
     return this.#raw.sendToReplica(code, bytes("payload", payload), replicaId, options);
   }
 
-  /** HTTP clients only. */
-  sendHttpRequest(): Promise<never> {
-    return Promise.reject(new FeatureUnavailableError("sendHttpRequest needs a client with the transport HTTP"));
+  /** HTTP clients only: a request of one's own with the token of the client. Resolves with the body of the answer. */
+  async sendHttpRequest(
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    path: string,
+    body?: JsonValue,
+    options?: CallOptions,
+  ): Promise<Uint8Array> {
+    if (this.#http !== undefined) {
+      return this.#http.request({ method, path, ...(body === undefined ? {} : { body }) }, options);
+    }
+    throw new FeatureUnavailableError("sendHttpRequest needs a client with the transport HTTP");
   }
 
   on<Name extends ClientEventName>(name: Name, listener: (event: ClientEvents[Name]) => void): this {
@@ -333,7 +364,12 @@ export class ClientCore implements AsyncDisposable {
     return `Client { ${transport} ${this.#connector.address}, ${this.#connector.phase} }`;
   }
 
+  #needBinary(what: string): void {
+    if (this.#http !== undefined) throw binaryOnly(what);
+  }
+
   async #close(graceful: boolean): Promise<void> {
+    this.#http?.close();
     const closing = Promise.allSettled([...this.#closables].map((closable) => closable.close({ graceful })));
     if (graceful) await closing;
     await this.#connector.close();

@@ -1,4 +1,5 @@
 import type { Instrumentation } from "../calls/call-run.js";
+import type { Fetch } from "../http/exchange.js";
 import type { CredentialsSource } from "../session/credentials.js";
 import type { QuicProvider } from "../transport/index.js";
 import type { Random } from "../time/backoff.js";
@@ -19,7 +20,10 @@ export interface TransportOptions {
   readonly noDelay?: boolean;
   /** TCP, TLS: TCP keep-alive. */
   readonly keepAlive?: boolean;
-  /** WS, WSS: `ws://host:port/path` or `wss://...` in place of host and port, for a server behind a proxy. */
+  /**
+   * In place of host and port. WS, WSS: `ws://host:port/path` or `wss://...`, for a server behind a proxy. HTTP, HTTPS:
+   * `http://host:port` or `https://host:port`, nothing behind it.
+   */
   readonly url?: string;
   /** WS, WSS: largest message taken, bytes; `maxResponseFrameSize` without it. Browsers know no such limit. */
   readonly maxMessageSize?: number;
@@ -68,6 +72,17 @@ export interface ReconnectConfig {
   readonly reestablishAfter?: Duration;
 }
 
+export interface HttpConfig {
+  /** How often a request that failed for a while is sent again, 3 times without it. */
+  readonly retries?: number;
+  /** A token to begin with: a JWT, also of an issuer that the server trusts, or a personal access token. */
+  readonly jwt?: string;
+  /** Renews the token before it expires, and once when the server refuses it; true without it. */
+  readonly autoRefresh?: boolean;
+  /** Sends the requests, `globalThis.fetch` without it: for proxies, certificates of one's own, tests. */
+  readonly fetch?: Fetch;
+}
+
 /** Chooses the partition of a request of a producer. */
 export type Partitioner = (batch: {
   readonly streamId: Id;
@@ -102,8 +117,8 @@ export interface ClientConfig {
   /** Encrypts payloads and user headers before they leave, and decrypts what is read. */
   readonly encryptor?: Encryptor;
   readonly tls?: TlsConfig;
-  /** HTTP only: how often a read that failed for a while is sent again, 3 times without it. */
-  readonly http?: { readonly retries?: number };
+  /** HTTP and HTTPS only. */
+  readonly http?: HttpConfig;
   /** Name of the client as servers see it, 1 to 255 bytes. */
   readonly name?: string;
   readonly version?: string;

@@ -75,8 +75,8 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
   const pieces: Uint8Array[] = [];
   let size = 0;
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
+    const { value }: { readonly value?: Uint8Array | undefined } = await reader.read();
+    if (value === undefined) break;
     size += value.length;
     if (size > maxBytes) {
       await reader.cancel();

@@ -2,28 +2,20 @@ import type { JsonValue } from "@iggy/protocol";
 import type { CallOptions } from "../api/caller.js";
 import { systemClock } from "../api/outgoing-messages.js";
 import type { ConnectionInfo } from "../client/client.js";
+import type { HttpConfig } from "../client/config.js";
 import { checkedEncryptor, type Encryptor } from "../encryption/index.js";
 import type { CredentialsSource } from "../session/credentials.js";
 import type { Random } from "../time/backoff.js";
 import { RandomIds } from "../values/random-ids.js";
 import { defaultUrl } from "./base-url.js";
-import type { Fetch } from "./exchange.js";
 import { binaryOnly, HttpParts } from "./http-parts.js";
 import type { HttpRequest } from "./routes/index.js";
 
-export interface HttpClientConfig {
+export interface HttpClientConfig extends HttpConfig {
   /** `http://host:port` or `https://host:port`, nothing behind it; `http://127.0.0.1:3000` without it. */
   readonly url?: string;
   /** Signs in before the first call, and again when the server does not take the token any more. */
   readonly credentials?: CredentialsSource;
-  /** How often a request that failed for a while is sent again, 3 times without it. */
-  readonly retries?: number;
-  /** A token to begin with: a JWT, also of an issuer that the server trusts, or a personal access token. */
-  readonly jwt?: string;
-  /** Renews the token before it expires, and once when the server refuses it; true without it. */
-  readonly autoRefresh?: boolean;
-  /** Sends the requests, `globalThis.fetch` without it: for proxies, certificates of one's own, tests. */
-  readonly fetch?: Fetch;
   /** Encrypts payloads and user headers before they leave. */
   readonly encryptor?: Encryptor;
   /** Taken for the sake of connection strings: HTTP has no connection that would have to be kept alive. */
@@ -58,12 +50,8 @@ export class HttpClient implements AsyncDisposable {
 
   constructor(config: HttpClientConfig = {}) {
     const parts = new HttpParts({
+      ...config,
       url: config.url ?? defaultUrl,
-      retries: config.retries,
-      jwt: config.jwt,
-      autoRefresh: config.autoRefresh,
-      fetch: config.fetch,
-      credentials: config.credentials,
       random: config.random ?? Math.random,
       defaults: {
         clock: systemClock,

@@ -14,6 +14,7 @@ import { SystemApi } from "../api/system.js";
 import { TokenApi } from "../api/tokens.js";
 import { TopicApi } from "../api/topics.js";
 import { UserApi } from "../api/users.js";
+import type { HttpConfig } from "../client/config.js";
 import { FeatureUnavailableError } from "../errors/index.js";
 import type { CredentialsSource } from "../session/credentials.js";
 import { SignInSource } from "../session/sign-in-source.js";
@@ -21,7 +22,6 @@ import type { Random } from "../time/backoff.js";
 import { integer } from "../values/check.js";
 import { AccessTokens } from "./access-tokens.js";
 import { checkedUrl } from "./base-url.js";
-import type { Fetch } from "./exchange.js";
 import { HttpCaller } from "./http-caller.js";
 import { HttpGroupApi } from "./http-group-api.js";
 import { HttpLink } from "./http-link.js";
@@ -31,12 +31,8 @@ import { HttpSessionApi } from "./http-session-api.js";
 import { ProgressBlocks } from "./progress-blocks.js";
 import type { HttpRequest } from "./routes/index.js";
 
-export interface HttpPartsOptions {
+export interface HttpPartsOptions extends HttpConfig {
   readonly url: string;
-  readonly retries?: number | undefined;
-  readonly jwt?: string | undefined;
-  readonly autoRefresh?: boolean | undefined;
-  readonly fetch?: Fetch | undefined;
   readonly credentials?: CredentialsSource | undefined;
   readonly random: Random;
   readonly defaults: MessageDefaults;

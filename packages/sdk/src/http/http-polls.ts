@@ -83,11 +83,16 @@ export class HttpPolls {
   ): Promise<PolledMessages | IggyError> {
     const uncertain = (cause: unknown): IggyError =>
       this.#blocks.block(call.partition, contextOf(call), call.about, cause);
-    const attempt = await this.#link.attempt(httpCall(call, commits, timeoutMs, scope), scope, run).catch((error) => {
-      // The wait ended while the request was under way.
-      if (commits && run.isUncertain && error instanceof ScopeEnded) throw uncertain(endReason(error));
-      throw error;
-    });
+    const attempt = await this.#link
+      .attempt(httpCall(call, commits, timeoutMs, scope), scope, run)
+      .catch((error: unknown) => {
+        // The call ended while the request was under way. An abort keeps its reason; the block stays all the same.
+        if (commits && run.isUncertain && error instanceof ScopeEnded) {
+          const unknown = uncertain(run.lastError);
+          if (error.end.kind === "deadline") throw unknown;
+        }
+        throw error;
+      });
     switch (attempt.kind) {
       case "answered": {
         const { reply } = attempt;
@@ -107,8 +112,6 @@ export class HttpPolls {
 }
 
 const contextOf = (call: PollCall): PollCall["context"] => call.strategy.bound?.context ?? call.context;
-
-const endReason = ({ end }: ScopeEnded): unknown => (end.kind === "stopped" ? end.reason : undefined);
 
 function httpCall(call: PollCall, commits: boolean, timeoutMs: number, scope: Scope): HttpCall {
   const { consumer, partition, strategy, limits, about } = call;

@@ -94,7 +94,7 @@ describe("topology", () => {
       () => client.group.join(named),
       () => client.group.leave(named),
       () => client.group.sync(named),
-      () => client.group.ensureAndJoin(),
+      () => client.group.ensureAndJoin({ ...target, name: "workers" }),
     ]) {
       await expect(refused()).rejects.toBeInstanceOf(FeatureUnavailableError);
     }
