@@ -2,6 +2,8 @@ import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 
+const folder = new URL("../..", import.meta.url).pathname;
+
 test("the HTTP client alone takes what browsers have, and no binary transport with it", async () => {
   const result = await build({
     stdin: {
@@ -13,7 +15,7 @@ test("the HTTP client alone takes what browsers have, and no binary transport wi
         };
         globalThis.streams = new HttpClient({ url: "http://localhost:3000", jwt: "token", fetch }).stream.list();
       `,
-      resolveDir: new URL("../..", import.meta.url).pathname,
+      resolveDir: folder,
     },
     bundle: true,
     format: "iife",
