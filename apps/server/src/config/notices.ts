@@ -19,14 +19,18 @@ export function configNotices(config: ServerConfig, isInContainer: boolean): Not
 }
 
 function listenerNotices(config: ServerConfig, isInContainer: boolean): string[] {
-  if (!config.tcp.enabled) return ["no listener is started: tcp.enabled is off, so nobody can connect"];
-  const { host, port } = config.tcp.address;
-  if (!isInContainer || !isLoopback(host)) return [];
-  const name =
-    config.node.advertisedAddress === undefined ? " and IGGY_NODE_ADVERTISED_ADDRESS=<host clients dial>" : "";
+  const { tcp, websocket, quic, http } = config;
+  const enabled = Object.entries({ tcp, websocket, quic, http }).filter(([, { enabled }]) => enabled);
+  if (enabled.length === 0) return ["no listener is started: every transport is off, so nobody can connect"];
+  const unreachable = enabled.filter(([, { address }]) => isInContainer && isLoopback(address.host));
+  if (unreachable.length === 0) return [];
+  const variables = unreachable.map(
+    ([name, { address }]) => `IGGY_${name.toUpperCase()}_ADDRESS=0.0.0.0:${address.port}`,
+  );
+  if (config.node.advertisedAddress === undefined) variables.push("IGGY_NODE_ADVERTISED_ADDRESS=<host clients dial>");
   return [
-    `tcp.address binds ${host} inside a container, where only the container itself can reach it; ` +
-      `set IGGY_TCP_ADDRESS=0.0.0.0:${port}${name}`,
+    `inside a container, ${unreachable.map(([name]) => `${name}.address`).join(", ")} on loopback can only be reached ` +
+      `by the container itself; set ${variables.join(" ")}`,
   ];
 }
 

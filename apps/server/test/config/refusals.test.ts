@@ -383,7 +383,8 @@ describe("warnings", () => {
 
   it("a loopback listener in a container names the variables to set", () => {
     expect(warnings({ isInContainer: true })).toContain(
-      "set IGGY_TCP_ADDRESS=0.0.0.0:8090 and IGGY_NODE_ADVERTISED_ADDRESS=",
+      "set IGGY_TCP_ADDRESS=0.0.0.0:8090 IGGY_WEBSOCKET_ADDRESS=0.0.0.0:8092 IGGY_QUIC_ADDRESS=0.0.0.0:8080 " +
+        "IGGY_HTTP_ADDRESS=0.0.0.0:3000 IGGY_NODE_ADVERTISED_ADDRESS=",
     );
     const named = { isInContainer: true, environment: { IGGY_NODE_ADVERTISED_ADDRESS: "broker" } };
     expect(warnings(named)).not.toContain("IGGY_NODE_ADVERTISED_ADDRESS=");
@@ -391,7 +392,10 @@ describe("warnings", () => {
   });
 
   it.each([
-    ["tcp.enabled = false", "nobody can connect"],
+    [
+      "tcp.enabled = false\nwebsocket.enabled = false\nquic.enabled = false\nhttp.enabled = false",
+      "every transport is off, so nobody can connect",
+    ],
     ['partition.transfer_served_cache_bytes_max = "1 GiB"', "a single state transfer at a time"],
     ["quic.max_concurrent_bidi_streams = 1", "no stream to cancel"],
     ['quic.certificate.cert_file = "cert.pem"', "ignores cert_file"],
