@@ -75,8 +75,9 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
   const pieces: Uint8Array[] = [];
   let size = 0;
   for (;;) {
-    const { value }: { readonly value?: Uint8Array | undefined } = await reader.read();
-    if (value === undefined) break;
+    // The type of a body's chunks is open; `fetch` gives bytes, and nothing at the end.
+    const { value } = (await reader.read()) as { readonly value?: unknown };
+    if (!(value instanceof Uint8Array)) break;
     size += value.length;
     if (size > maxBytes) {
       await reader.cancel();
