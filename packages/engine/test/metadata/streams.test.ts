@@ -149,6 +149,7 @@ describe("reading streams", () => {
       ],
     });
     expect(node.machine.totals(node.stats)).toEqual({
+      usersCount: 1,
       streamsCount: 3,
       topicsCount: 1,
       partitionsCount: 2,
