@@ -2,11 +2,12 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureAddon, ensureBuilt, ensureInstalled, pnpm, requireNode, root, run } from "./workspace.mjs";
+import { ensureAddon, ensureBuilt, ensureInstalled, ensureQuic, pnpm, requireNode, root, run } from "./workspace.mjs";
 
 requireNode();
 await ensureInstalled();
 await ensureAddon();
+await ensureQuic();
 await ensureBuilt();
 
 const reports = mkdtempSync(join(tmpdir(), "iggy-test-"));

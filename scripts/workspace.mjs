@@ -55,6 +55,14 @@ export function ensureAddon() {
   return run(process.execPath, [join(root, "packages/uring/scripts/build.mjs")]);
 }
 
+/**
+ * Builds the native part of QUIC where there is cargo. The first time takes a minute, so only tests wait for it: without it
+ * the server says in one line that QUIC is off.
+ */
+export function ensureQuic() {
+  return run(process.execPath, [join(root, "packages/quic/scripts/build.mjs")]);
+}
+
 /** Runs the pinned pnpm, which npm fetches when the machine has none. Resolves to its exit status. */
 export function pnpm(args) {
   const version = manifest.packageManager.split("+", 1)[0];
