@@ -123,6 +123,7 @@ export type {
 } from "./reader/index.js";
 export type { Credentials, CredentialsSource, PasswordCredentials, TokenCredentials } from "./session/credentials.js";
 export type { ClientEventName, ClientEvents } from "./session/events.js";
+export type { QuicConnection, QuicDial, QuicHandlers, QuicProvider } from "./transport/index.js";
 export type { BytesLike, U64Like } from "./values/check.js";
 export { Consumer } from "./values/consumer.js";
 export type { Duration } from "./values/duration.js";

@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, Consumer, Partitioning, type PolledMessages, PollingStrategy } from "@iggy/sdk";
+import { quicProvider } from "@iggy/quic";
+import { Client, Consumer, Partitioning, type PolledMessages, PollingStrategy, type QuicProvider } from "@iggy/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningServer, startServer } from "../../start-server.js";
 import { portOf, title, without } from "./raw-quic.js";
@@ -37,6 +38,27 @@ describe.skipIf(without)(`the SDK ${title}`, () => {
     const { messages } = await poll("many", PollingStrategy.First, 100);
     const numbers = messages.map(({ payload }) => Number(Buffer.from(payload).toString()));
     expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, at) => at));
+  });
+
+  it("takes the stack that it is given", async () => {
+    const provider: QuicProvider = quicProvider;
+    await using other = new Client({
+      transport: "QUIC",
+      options: { host: "127.0.0.1", port, provider },
+      tls: { rejectUnauthorized: false },
+      credentials: { username: "iggy", password: "iggy" },
+    });
+    await other.connect();
+    expect(other.getConnectionInfo().protocol).toBe("quic");
+  });
+
+  it("names a certificate that nobody trusts", async () => {
+    await using other = new Client({
+      transport: "QUIC",
+      options: { host: "127.0.0.1", port },
+      reconnect: { maxRetries: 0 },
+    });
+    await expect(other.connect()).rejects.toThrow(/TLS: this side refused .*certificate/);
   });
 
   it("gives up a poll that waits, while other requests go on", async () => {
