@@ -6,6 +6,12 @@ import { ClientPoolCore, type ClientPoolOptions } from "./pool/index.js";
 import { streamBuilders } from "./stream-pair/index.js";
 
 export * from "./public.js";
+export {
+  type GroupConsumerStreamOptions,
+  groupConsumerStream,
+  type SingleConsumerStreamOptions,
+  singleConsumerStream,
+} from "./client/poll-streams.js";
 export type {
   StreamConsumer,
   StreamConsumerOptions,

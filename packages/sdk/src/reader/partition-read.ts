@@ -37,6 +37,8 @@ export class PartitionRead {
   lastReadAt = -Infinity;
   /** Wall-clock time of the last answer, ms. */
   answeredAt: number | undefined;
+  /** Offset of the next message to be read, as of that answer; the position may be one that only the server knows. */
+  reached: bigint | undefined;
   /** Offset behind the last message of the partition as of that answer. */
   end: bigint | undefined;
 
@@ -69,6 +71,7 @@ export class PartitionRead {
     this.hasBacklog = false;
     this.careful = 0;
     this.isSuspect = false;
+    this.reached = undefined;
     this.end = undefined;
   }
 }

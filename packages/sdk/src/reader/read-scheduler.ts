@@ -500,12 +500,13 @@ export class ReadScheduler {
       return;
     }
     this.#advance(partition, messages, continuation);
-    const { position } = partition;
-    if (position.kind !== "offset") return;
-    const isBehind = position.value <= currentOffset;
+    if (continuation.kind !== "offset") return;
+    const { value: reached } = continuation;
+    const isBehind = reached <= currentOffset;
     // An empty section may have had no part of the budget, or the partition may be empty: offset 0 says both.
     partition.hasBacklog = isBehind && hasMessages;
-    partition.end = isBehind && (polled.count > 0 || position.value > 0n) ? currentOffset + 1n : position.value;
+    partition.reached = reached;
+    partition.end = isBehind && (polled.count > 0 || reached > 0n) ? currentOffset + 1n : reached;
   }
 
   #advance(partition: PartitionRead, polled: PolledMessages, continuation: PollingStrategy): void {

@@ -390,7 +390,7 @@ export class Reading {
     const delivered = this.#delivered.get(partition.id);
     if (delivered !== undefined) return delivered.offset + 1n;
     const buffered = this.#scheduler.buffered(partition.id)?.polled.messages[0]?.offset;
-    return buffered ?? (partition.position.kind === "offset" ? partition.position.value : undefined);
+    return buffered ?? partition.reached;
   }
 
   #ageMs(partitionId: number, next: bigint): number | undefined {
