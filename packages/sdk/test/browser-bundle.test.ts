@@ -35,7 +35,7 @@ describe.each(bundlers)("a bundle of %s", (bundler) => {
   let bundle: Bundle;
   beforeAll(async () => {
     bundle = await project.bundle(bundler);
-  }, 60_000);
+  }, 240_000);
 
   test("holds nothing of Node.js", () => {
     const { text, warnings } = bundle;

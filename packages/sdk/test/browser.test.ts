@@ -75,7 +75,7 @@ describe.skipIf(executablePath === undefined)(`a page in a browser (needs one of
       response.end(isScript ? script : '<!doctype html><script type="module" src="/page.js"></script>');
     });
     await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
-  }, 120_000);
+  }, 240_000);
   afterAll(async () => {
     await browser.close();
     pages.close();
@@ -108,7 +108,7 @@ describe.skipIf(executablePath === undefined)(`a page in a browser (needs one of
         protocol: "ws",
       });
     },
-    120_000,
+    240_000,
   );
 
   test("is told in one error when nobody listens", async () => {
