@@ -13,7 +13,8 @@ const VALID_DAYS = 365;
 
 /**
  * The files that the configuration names; where the certificate file is not there, a certificate for this run if the
- * configuration asks for one of its own. That one is for loopback only, has a P-256 key (the one kind that every official client accepts) and is never written to disk.
+ * configuration asks for one of its own. That one is for loopback only, has a P-256 key (the one kind that every official
+ * client accepts) and is never written to disk.
  */
 export async function loadTlsMaterial(tls: ServerConfig["tcp"]["tls"]): Promise<TlsMaterial> {
   if (!tls.selfSigned || existsSync(tls.certFile)) {
