@@ -126,8 +126,3 @@ test.each([
 ])("the configuration %j is refused", (config, code) => {
   expect(() => new Client(config)).toThrow(expect.objectContaining({ code }));
 });
-
-test.each(["HTTP", "HTTPS"] as const)("%s is refused clearly while it is not there", async (transport) => {
-  await using client = new Client({ transport, credentials: { username: "iggy", password: "iggy" } });
-  await expect(client.connect()).rejects.toMatchObject({ code: 5, name: "FeatureUnavailableError" });
-});

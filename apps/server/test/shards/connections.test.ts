@@ -12,7 +12,7 @@ const SHARDS = 3;
 /** Connections of the test that looks for sockets that nobody closes. */
 const CONNECTIONS = Number(process.env["IGGY_TEST_CONNECTIONS"] ?? 10_000);
 
-const WITHIN = { timeout: 20_000, interval: 50 };
+const WITHIN = { timeout: 60_000, interval: 50 };
 
 const open: { close(): Promise<void> }[] = [];
 

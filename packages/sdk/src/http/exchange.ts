@@ -76,8 +76,8 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
   let size = 0;
   for (;;) {
     // The type of a body's chunks is open; `fetch` gives bytes, and nothing at the end.
-    const { value } = (await reader.read()) as { readonly value?: unknown };
-    if (!(value instanceof Uint8Array)) break;
+    const { value } = (await reader.read()) as { readonly value?: Uint8Array };
+    if (value === undefined) break;
     size += value.length;
     if (size > maxBytes) {
       await reader.cancel();
