@@ -10,7 +10,7 @@ import { freshTopic, messages, RawLink, RawSession } from "../raw-client/index.j
 
 const SHARDS = 3;
 /** Connections of the test that looks for sockets that nobody closes. */
-const CONNECTIONS = Number(process.env["IGGY_TEST_CONNECTIONS"] ?? 10_000);
+const CONNECTIONS = Number(process.env["IGGY_TEST_CONNECTIONS"] ?? 1000);
 
 const WITHIN = { timeout: 60_000, interval: 50 };
 
