@@ -57,6 +57,9 @@ function setUp(partitionsCount = 1) {
   return { node, client, consumer };
 }
 
+/** For a machine that is busy. */
+const waits = { timeout: 15_000 };
+
 const texts = (count: number, prefix = "m") => Array.from({ length: count }, (_, i) => `${prefix}${String(i)}`);
 
 /** A promise that the test settles. */
@@ -88,7 +91,7 @@ describe("handle", () => {
     await vi.waitFor(() => expect(gates.size).toBe(6));
     expect(node.stored.has(0)).toBe(false);
     gates.get("m0")?.open();
-    await vi.waitFor(() => expect(node.stored.get(0)).toBe(1));
+    await vi.waitFor(() => expect(node.stored.get(0)).toBe(1), waits);
     gates.get("m2")?.open();
     await vi.waitFor(() => expect(node.stored.get(0)).toBe(3));
     for (const one of gates.values()) one.open();
@@ -127,7 +130,7 @@ describe("handle", () => {
       },
       { concurrency: 8, orderBy },
     );
-    await vi.waitFor(() => expect(seen).toHaveLength(60), { timeout: 5000 });
+    await vi.waitFor(() => expect(seen).toHaveLength(60), waits);
     await reading.close();
     await handling;
     for (const partition of ["0", "1", "2"]) {
@@ -156,7 +159,7 @@ describe("handle", () => {
       },
       { attempts: 3, backoff: { initial: 1 } },
     );
-    await vi.waitFor(() => expect(node.stored.get(0)).toBe(1));
+    await vi.waitFor(() => expect(node.stored.get(0)).toBe(1), waits);
     expect(attempts).toEqual([
       ["a", 1],
       ["a", 2],
@@ -200,7 +203,7 @@ describe("handle", () => {
       },
       { attempts: 2, backoff: { initial: 1 }, deadLetter: { streamId: "s", topicId: "dead" } },
     );
-    await vi.waitFor(() => expect(node.stored.get(0)).toBe(1));
+    await vi.waitFor(() => expect(node.stored.get(0)).toBe(1), waits);
     expect(buried).toEqual([[0n, 2]]);
     const [letter] = lettersOf(node.of(sendMessages));
     expect(letter?.payload).toBe("bad");
@@ -237,10 +240,10 @@ describe("handle", () => {
       },
       { concurrency: 2, orderBy: "none", deadLetter: { streamId: "s", topicId: "dead" } },
     );
-    await vi.waitFor(() => expect(refusals).toBeGreaterThanOrEqual(2), { timeout: 5000 });
+    await vi.waitFor(() => expect(refusals).toBeGreaterThanOrEqual(2), waits);
     expect(node.of(storeConsumerOffset)).toEqual([]);
     isDown = false;
-    await vi.waitFor(() => expect(node.stored.get(0)).toBe(1), { timeout: 5000 });
+    await vi.waitFor(() => expect(node.stored.get(0)).toBe(1), waits);
     await reading.close();
     await handling;
   });
@@ -288,11 +291,11 @@ describe("handle", () => {
       },
       { concurrency: 100, orderBy: "none", pendingMessages: 20 },
     );
-    await vi.waitFor(() => expect(node.stored.get(1)).toBe(49), { timeout: 5000 });
+    await vi.waitFor(() => expect(node.stored.get(1)).toBe(49), waits);
     expect(started.filter((text) => text.startsWith("stuck"))).toHaveLength(10);
     expect(reading.figures(0)).toMatchObject({ state: "reading", lagMessages: 50n });
     stuck.open();
-    await vi.waitFor(() => expect(node.stored.get(0)).toBe(49), { timeout: 5000 });
+    await vi.waitFor(() => expect(node.stored.get(0)).toBe(49), waits);
     expect(reading.figures(0)).toMatchObject({ lagMessages: 0n, lagMs: 0, lastOffset: 49n });
     await reading.close();
     await handling;
@@ -321,7 +324,7 @@ describe("handle", () => {
     await vi.waitFor(() => expect(reading.partitions).toEqual([0, 1]));
     await vi.waitFor(() => expect(reading.lastConsumedOffset(0)).toBe(0n));
     node.assign([1]);
-    await vi.waitFor(() => expect(aborted).toEqual([0]), { timeout: 3000 });
+    await vi.waitFor(() => expect(aborted).toEqual([0]), waits);
     release.open();
     await vi.waitFor(() => expect(node.stored.get(1)).toBe(0));
     expect(node.stored.has(0)).toBe(false);
