@@ -173,6 +173,7 @@ async function build(
       },
       log: logging.part("partitions"),
       limits: partitionLimits(config, shards.count),
+      sessionParking: shards.sessionParking,
     },
   });
   const neighbours = neighboursOf(shards, nodes);

@@ -128,6 +128,13 @@ export interface PartitionMachinery extends Pick<StorageShardOptions, "readMemor
   readonly hashing?: BatchHashing;
 }
 
+/** Room for the waiting reads of a session, wherever their partitions are. */
+export interface SessionParking {
+  /** False, with nothing taken, when the session has as many as it may have; otherwise `release` follows exactly once. */
+  take(client: bigint): boolean;
+  release(client: bigint): void;
+}
+
 export interface PartitionEnvironment {
   /** Cluster id and configured id of this node, as every frame names them. */
   readonly cluster: bigint;
@@ -141,4 +148,6 @@ export interface PartitionEnvironment {
   readonly log: PartitionLog;
   readonly limits: PartitionLimits;
   readonly machinery?: PartitionMachinery;
+  /** Counts the waiting reads of each session over all shards. Without it all of them are here. */
+  readonly sessionParking?: SessionParking | undefined;
 }

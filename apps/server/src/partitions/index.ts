@@ -19,6 +19,7 @@ export type {
   PartitionEvents,
   PartitionLimits,
   PartitionLog,
+  SessionParking,
   Timers,
   TopicPolicy,
 } from "./environment.js";

@@ -22,10 +22,11 @@ export class PartitionShard {
   isDraining = false;
 
   constructor(environment: PartitionEnvironment) {
-    const { clock, timers, limits, machinery } = environment;
+    const { clock, timers, limits, machinery, sessionParking } = environment;
+    const sessionMax = sessionParking === undefined ? limits.deferredPollMaxPendingPerSession : Infinity;
     this.environment = environment;
     this.waits = new Waits(clock, timers);
-    this.parking = new ParkingSlots(limits.deferredPollMaxPending, limits.deferredPollMaxPendingPerSession);
+    this.parking = new ParkingSlots(limits.deferredPollMaxPending, sessionMax);
     this.diskReads = new DiskReadRoom(limits.pollCompletionCapacity, limits.deferredPollMaxInflightBytes);
     this.fileTasks = new TaskSlots(limits.partitionIoCapacity);
     this.storage = new StorageShard({

@@ -31,6 +31,8 @@ export interface ShardPlan {
   >;
   /** The sockets of the node are counted together. */
   readonly slots: SharedSlots;
+  /** Counters of the waiting reads of sessions. */
+  readonly sessionParking: SharedArrayBuffer;
   /** The core of each shard; undefined when they are not pinned. */
   readonly cores: readonly number[] | undefined;
   readonly logLevels: LogDirectives;

@@ -9,6 +9,7 @@ import type {
   PartitionRouteFact,
   PollCommand,
   SendCommand,
+  SessionParking,
   StoreOffsetCommand,
 } from "../partitions/index.js";
 import type { ClientRequest } from "../request.js";
@@ -41,6 +42,8 @@ export interface ForwardingPlaneDeps {
   readonly own: PartitionRequests;
   readonly metadata: { readonly appliedOp: number };
   readonly limits: Pick<PartitionLimits, "deferredPollMaxWaitMicros" | "deferredPollMaxReadBytes">;
+  /** The waiting reads of sessions on all shards. */
+  readonly parking: SessionParking;
   readonly log: { error(fields: object, message: string): void };
   /** Requests of this shard's connections that one other shard may have at a time. */
   readonly pendingMax: number;
@@ -98,7 +101,7 @@ export class ForwardingPlane implements PartitionRequests {
   }
 
   private fetchFromAll(request: ClientRequest, command: FetchCommand): void {
-    const { placement, limits, log } = this.deps;
+    const { placement, limits, log, parking } = this.deps;
     const { streamId, topicId } = command;
     const fetch = new SpreadFetch(
       {
@@ -109,6 +112,7 @@ export class ForwardingPlane implements PartitionRequests {
         nowMillis: () => performance.now(),
         waitMicrosMax: limits.deferredPollMaxWaitMicros,
         bytesMax: limits.deferredPollMaxReadBytes,
+        parking,
       },
       request,
       command,

@@ -10,6 +10,7 @@ import { portsOf } from "./lanes/seat.js";
 import { type GroupHost, ShardGroup } from "./shard-group.js";
 import type { ShardLog } from "./shard-program.js";
 import type { Shards } from "./shards.js";
+import { createSessionParking } from "./session-parking.js";
 import { pinShard } from "./pinning.js";
 import { type PinSelf, SoleShard } from "./sole-shard.js";
 import { systemTopology } from "./system-topology.js";
@@ -97,6 +98,7 @@ function planOf(
       closeGraceMillis: config.messageBus.closeGraceMillis,
     },
     slots: slots.shared,
+    sessionParking: createSessionParking(),
     cores,
     logLevels: config.logging.level,
     logBudget: logBudget(),

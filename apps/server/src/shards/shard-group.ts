@@ -19,6 +19,7 @@ import type {
   PartitionPlane,
   PartitionRequests,
   PartitionStats,
+  SessionParking,
 } from "../partitions/index.js";
 import { timerMillis } from "../timer-limit.js";
 import type { ShardBoot, ShardPlan } from "./boot.js";
@@ -30,6 +31,7 @@ import { createSeats, type LaneCapacities } from "./lanes/seat.js";
 import { MetadataServer, type MetadataServerDeps, type OperationDesk } from "./metadata-server.js";
 import { PartitionServer } from "./partition-server.js";
 import { Placement } from "./placement.js";
+import { sessionParkingOf } from "./session-parking.js";
 import { ConnectionSeats, type ConnectionSeatsDeps } from "./seating.js";
 import { sharedPool } from "./shared-pool.js";
 import {
@@ -82,6 +84,7 @@ export interface ShardGroupDeps {
 /** Several shards, as shard 0 sees them: it orders metadata, and the others follow. */
 export class ShardGroup implements Shards {
   readonly count: number;
+  readonly sessionParking: SessionParking;
   private readonly deps: ShardGroupDeps;
   private readonly placement: Placement;
   private running: Running | undefined;
@@ -92,6 +95,7 @@ export class ShardGroup implements Shards {
     this.deps = deps;
     this.count = deps.count;
     this.placement = new Placement(deps.count);
+    this.sessionParking = sessionParkingOf(deps.plan);
   }
 
   get requests(): PartitionRequests {
@@ -230,6 +234,7 @@ export class ShardGroup implements Shards {
         limits: plan.partitions,
         log,
         pendingMax: plan.pendingMax,
+        parking: this.sessionParking,
       }),
       metadata: new MetadataServer({ mesh, desk: metadata, log }),
       partitions: new PartitionServer(mesh, own, {

@@ -37,6 +37,7 @@ import { PartitionServer } from "./partition-server.js";
 import { Placement } from "./placement.js";
 import { METADATA_SHARD, RemoteMetadata } from "./remote-metadata.js";
 import { RemoteNode } from "./remote-node.js";
+import { sessionParkingOf } from "./session-parking.js";
 import {
   closeConnections,
   drain,
@@ -93,6 +94,7 @@ export class ShardProgram implements ConnectionHandler {
     const { plan, seat, boards } = boot;
     const machine = MetadataMachine.restore(boot.snapshot, plan.metadata);
     const placement = new Placement(seat.shardCount);
+    const sessionParking = sessionParkingOf(plan);
     this.deps = deps;
     const { addon, ring } = deps.backend ?? {};
     this.mesh = new Mesh(seat, { addon, pool: ring && sharedPool(ring) });
@@ -137,6 +139,7 @@ export class ShardProgram implements ConnectionHandler {
         },
         log: logOf("partitions"),
         limits: plan.partitions,
+        sessionParking,
       },
     });
     this.plane = new ForwardingPlane({
@@ -147,6 +150,7 @@ export class ShardProgram implements ConnectionHandler {
       limits: plan.partitions,
       log: logOf("server"),
       pendingMax: plan.pendingMax,
+      parking: sessionParking,
     });
     this.server = new PartitionServer(this.mesh, this.partitions, this.view);
     this.metadata = new RemoteMetadata(this.mesh, this.view, plan.pendingMax);

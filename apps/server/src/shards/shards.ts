@@ -1,7 +1,13 @@
 import type { GroupProgress, Handover, MetadataEffect, MetadataPrepare, ResolveInputs } from "@iggy/engine";
 import type { Seating } from "../net/ring-tcp-listener.js";
 import type { ConnectionFacts } from "../node/connection-facts.js";
-import type { EndedSession, PartitionAddress, PartitionRequests, PartitionStats } from "../partitions/index.js";
+import type {
+  EndedSession,
+  PartitionAddress,
+  PartitionRequests,
+  PartitionStats,
+  SessionParking,
+} from "../partitions/index.js";
 import type { CountedPartition } from "../partitions/index.js";
 
 /** The shards of the node, as the one that orders metadata sees them. With a single one everything is here. */
@@ -11,6 +17,8 @@ export interface Shards {
   isOwn(partition: PartitionAddress): boolean;
   /** The partitions of all shards, for the connections of this one. */
   readonly requests: PartitionRequests;
+  /** Counts the waiting reads of sessions on all shards. Undefined when all of them are here. */
+  readonly sessionParking: SessionParking | undefined;
 
   // What metadata asks of partitions.
   statsOf(partition: PartitionAddress & { readonly incarnation: number }): PartitionStats | undefined;

@@ -10,6 +10,7 @@ export class SoleShard implements Shards {
   readonly count = 1;
   readonly isBehind = false;
   readonly seat = undefined;
+  readonly sessionParking = undefined;
   private readonly own: () => PartitionPlane;
   private readonly pinSelf: PinSelf | undefined;
   private unpin: (() => void) | undefined;

@@ -1,7 +1,13 @@
 import { letGo } from "../memory/let-go.js";
 import { ErrorCode, FETCH_SECTION_SIZE } from "@iggy/protocol";
 import type { Memory } from "@iggy/storage";
-import { type FetchCommand, type FetchProbe, type FetchTarget, readFetchProbe } from "../partitions/index.js";
+import {
+  type FetchCommand,
+  type FetchProbe,
+  type FetchTarget,
+  readFetchProbe,
+  type SessionParking,
+} from "../partitions/index.js";
 import type { ClientRequest } from "../request.js";
 import { type PartAnswer, PartRequest } from "./part-request.js";
 
@@ -12,6 +18,7 @@ export interface SpreadFetchDeps {
   readonly nowMillis: () => number;
   readonly waitMicrosMax: number;
   readonly bytesMax: number;
+  readonly parking: SessionParking;
 }
 
 /** A section of a reply says that its partition was refused, in place of what the shard could not be asked for. */
@@ -33,6 +40,7 @@ export class SpreadFetch {
   private readonly legs: readonly (readonly FetchTarget[])[];
   private readonly asked = new Set<PartRequest>();
   private cancelledWith = 0;
+  private isParked = false;
 
   constructor(deps: SpreadFetchDeps, request: ClientRequest, command: FetchCommand) {
     this.deps = deps;
@@ -49,7 +57,7 @@ export class SpreadFetch {
       this.cancelledWith = code;
       for (const part of this.asked) part.cancel(code);
     });
-    const refused = await this.waitForEnough();
+    const refused = await this.waitInPlace();
     const code = refused === 0 ? this.cancelledWith : refused;
     if (code !== 0) this.request.deny(code);
     else await this.serve();
@@ -61,9 +69,22 @@ export class SpreadFetch {
 
   // Waiting.
 
+  /** The whole fetch is one waiting read of its session, however many shards watch for it. */
+  private async waitInPlace(): Promise<number> {
+    try {
+      return this.waitMicros === 0 ? 0 : await this.waitForEnough();
+    } finally {
+      if (this.isParked) this.deps.parking.release(this.request.client);
+    }
+  }
+
+  private park(): boolean {
+    this.isParked ||= this.deps.parking.take(this.request.client);
+    return this.isParked;
+  }
+
   /** Resolves when the fetch should be served, to 0, or to the code that refuses it. */
   private async waitForEnough(): Promise<number> {
-    if (this.waitMicros === 0) return 0;
     const held = this.legs.map((): FetchProbe => nothing);
     for (;;) {
       // Bytes are measured by whoever waits; a look counts messages only.
@@ -79,6 +100,7 @@ export class SpreadFetch {
       const isOver = this.elapsedMicros >= this.waitMicros || this.cancelledWith !== 0;
       const isReady = held.some((leg) => leg.isReady);
       if (isOver || isReady || missing.messages <= 0 || missing.bytes <= 0) return 0;
+      if (!this.park()) return ErrorCode.DeferredPollCapacityExceeded;
       const grown = await this.firstToGrow(held, missing);
       if (typeof grown === "number") return grown;
       if (grown.probe.isReady) return 0;

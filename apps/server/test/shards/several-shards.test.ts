@@ -11,6 +11,7 @@ import {
   consumer,
   freshTopic,
   messages,
+  outcome,
   RawLink,
   RawSession,
   type RawTopic,
@@ -18,6 +19,8 @@ import {
 } from "../raw-client/index.js";
 
 const PARTITIONS = 8;
+/** Of a session, by default. */
+const WAITING_READS_MAX = 64;
 
 const start = (dataDirectory: string, shards: number): Promise<RunningServer> =>
   startServerOn(
@@ -91,6 +94,26 @@ it("a fetch that waits counts what comes to any of its shards, and ends when its
   expect(late.sections.map(({ status, messagesCount }) => [status, messagesCount])).toEqual(
     topic.partitions.map(() => [0, 0]),
   );
+});
+
+it("a session has so many waiting reads on all shards together, and a fetch over several is one of them", async () => {
+  const each = WAITING_READS_MAX / 2 + 10;
+  const fetches = Array.from({ length: each }, () =>
+    fetchAll(1000n, { waitUs: 5_000_000n }).then(
+      () => "ok",
+      (error: unknown) => String(error),
+    ),
+  );
+  const polls = Array.from({ length: each }, async (_, at) =>
+    outcome(await topic.partitions[at % PARTITIONS]!.tryPoll(atOffset(1000), { waitMillis: 5_000 })),
+  );
+  // One that need not wait is served all the same.
+  expect((await fetchAll(0n, { waitUs: 5_000_000n })).sections).toHaveLength(PARTITIONS);
+  const outcomes = await Promise.all([...fetches, ...polls]);
+  expect(outcomes.filter((text) => text === "ok")).toHaveLength(WAITING_READS_MAX);
+  expect(outcomes.filter((text) => text.includes("status 90"))).toHaveLength(20);
+  // Their places are free again.
+  expect(outcome(await topic.partitions[0]!.tryPoll(atOffset(1000), { waitMillis: 300 }))).toBe("ok");
 });
 
 it("figures of every shard show as soon as a send is answered", async () => {

@@ -165,7 +165,8 @@ export class Fetch {
 
   private park(open: readonly OpenTarget[], missing: Growth): void {
     this.isMeasured = true;
-    this.place ??= ParkingPlace.take(this.shard, this.request.client, this.waitUntilMillis, () => {
+    const isPart = this.command.isProbe === true;
+    this.place ??= ParkingPlace.take(this.shard, this.request.client, isPart, this.waitUntilMillis, () => {
       this.isWaitOver = true;
       this.look();
     });

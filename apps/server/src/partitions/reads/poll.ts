@@ -163,7 +163,7 @@ export class Poll {
   }
 
   private park(wakeOffset: number, wakeBytes: number): void {
-    this.place ??= ParkingPlace.take(this.shard, this.request.client, this.waitUntilMillis, () => {
+    this.place ??= ParkingPlace.take(this.shard, this.request.client, false, this.waitUntilMillis, () => {
       this.isWaitOver = true;
       this.look();
     });
