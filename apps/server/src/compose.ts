@@ -32,7 +32,7 @@ import { ConnectionTable } from "./sessions/connection-table.js";
 import { SessionLeases } from "./sessions/lease.js";
 import { SessionService } from "./sessions/session-service.js";
 import { unbindEnded } from "./sessions/unbind-ended.js";
-import { openShards, type OpenShardsDeps, type Shards } from "./shards/index.js";
+import { openShards, type Shards } from "./shards/index.js";
 import { SnapshotCollector } from "./snapshot/index.js";
 import {
   advertisedAddressFor,
@@ -51,8 +51,6 @@ const STANDALONE_REPLICA = 0;
 export interface ServerDeps {
   readonly settings: Settings;
   readonly logging: Logging;
-  /** In place of a thread for each further shard. */
-  readonly runShard?: OpenShardsDeps["runShard"] | undefined;
   /** The disk that holds the data; that of the machine without one. */
   readonly io?: Io;
   /** The node can't go on: what it promised to keep can't be kept. */
@@ -93,7 +91,7 @@ type Stop = () => void | Promise<void>;
 
 /** Inside out: log and state first, then what serves them, then the door. */
 async function build(
-  { settings, logging, onFatal, io, runShard }: ServerDeps,
+  { settings, logging, onFatal, io }: ServerDeps,
   backend: Backend,
   directory: DataDirectory,
   started: Stop[],
@@ -132,7 +130,6 @@ async function build(
       backend,
       slots,
       isAlone: io !== undefined,
-      runShard,
       nodes,
       log,
       logOf: (part) => logging.part(part),

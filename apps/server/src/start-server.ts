@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConfigOverrides, readSettings } from "./config/index.js";
-import type { ServerDeps } from "./compose.js";
 import { inTurn } from "./in-turn.js";
 import { Logging, silentConsole, stdoutConsole } from "./logging/index.js";
 import { Server } from "./server.js";
@@ -44,11 +43,10 @@ export function startServer(options: StartServerOptions = {}): Promise<RunningSe
   return startServerOn(thisMachine({}), options);
 }
 
-/** The same on a machine as described, with further shards as told. */
+/** The same on a machine as described. */
 export async function startServerOn(
   machine: ReturnType<typeof thisMachine>,
   options: StartServerOptions = {},
-  runShard?: ServerDeps["runShard"],
 ): Promise<RunningServer> {
   const credentials = options.credentials ?? { username: "iggy", password: "iggy" };
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), "iggy-")));
@@ -76,7 +74,7 @@ export async function startServerOn(
   );
   const logging = new Logging(options.log === "console" ? stdoutConsole(process.stdout, {}) : silentConsole);
   let failure: Error | undefined;
-  const server = await Server.start({ settings, logging, runShard, onFatal: (error) => (failure ??= error) });
+  const server = await Server.start({ settings, logging, onFatal: (error) => (failure ??= error) });
   const close = (): Promise<void> =>
     inTurn([
       () => server.stop(),

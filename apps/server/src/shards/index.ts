@@ -1,2 +1,2 @@
-export { openShards, type OpenShardsDeps } from "./open-shards.js";
+export { openShards } from "./open-shards.js";
 export type { Shards } from "./shards.js";

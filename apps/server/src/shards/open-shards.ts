@@ -30,8 +30,6 @@ export interface OpenShardsDeps extends ReplicaIdentity {
   readonly logOf: (part: string) => ShardLog;
   /** A shard failed: the node can't go on. */
   readonly onFatal: (error: Error) => void;
-  /** In place of a thread for each shard. */
-  readonly runShard?: ((boot: ShardBoot) => ShardThread) | undefined;
 }
 
 /** Shards when nobody says how many: sockets are served by the first one, which others can only relieve of partitions. */
@@ -44,11 +42,11 @@ export function openShards(deps: OpenShardsDeps, host: () => GroupHost): Shards 
   const cores = coresOf(sharding.cpuAllocation, systemTopology(settings.allowedCores));
   const isSet = settings.setKeys.has("sharding.cpu_allocation") && !deps.isAlone;
   const count = isSet ? cores.length : SHARDS_DEFAULT;
-  const isPinned = isSet && sharding.pinCores && deps.runShard === undefined;
+  const isPinned = isSet && sharding.pinCores;
   const pinSelf = isPinned ? pinningOf(deps, cores[0]) : undefined;
   if (count === 1) return new SoleShard(() => host().own, pinSelf);
   const seating = {
-    isSpread: deps.backend.ring !== undefined && !tcp.tls.enabled && deps.runShard === undefined,
+    isSpread: deps.backend.ring !== undefined && !tcp.tls.enabled,
     skipsShardZero: cluster.coordinator.skipShardZeroForClients,
   };
   log.info({ shards: count, cores: cores.join(",") }, spreadNotice(seating.isSpread));
@@ -66,7 +64,7 @@ export function openShards(deps: OpenShardsDeps, host: () => GroupHost): Shards 
     pinSelf,
     seating,
     host,
-    startThread: deps.runShard ?? ((boot) => startShard(deps, boot)),
+    startThread: (boot) => startShard(deps, boot),
     log: deps.logOf("server"),
   });
 }

@@ -73,9 +73,8 @@ export interface ShardProgramDeps {
  * everything else through the lanes.
  */
 export class ShardProgram implements ConnectionHandler {
-  readonly connections = new ConnectionTable();
-  readonly partitions: PartitionPlane;
-  readonly reception: Reception;
+  private readonly connections = new ConnectionTable();
+  private readonly partitions: PartitionPlane;
   private readonly deps: ShardProgramDeps;
   private readonly mesh: Mesh;
   private readonly calls: Calls;
@@ -155,7 +154,7 @@ export class ShardProgram implements ConnectionHandler {
     this.server = new PartitionServer(this.mesh, this.partitions, this.view);
     this.metadata = new RemoteMetadata(this.mesh, this.view, plan.pendingMax);
     this.gate = this.openGate();
-    this.reception = new Reception({
+    const reception = new Reception({
       messageBus: plan.messageBus,
       connections: this.connections,
       handler: this,
@@ -166,7 +165,7 @@ export class ShardProgram implements ConnectionHandler {
       ring &&
       new RingSockets({
         ring,
-        reception: this.reception,
+        reception,
         slots: new SocketSlots(plan.slots),
         closeGraceMillis: plan.messageBus.closeGraceMillis,
         evict: (bytes) => this.partitions.evictResident(bytes),

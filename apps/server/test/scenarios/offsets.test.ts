@@ -3,6 +3,8 @@ import {
   createConsumerGroup,
   deleteConsumerGroup,
   encodeUtf8,
+  getClients,
+  getMe,
   namedId,
   numericId,
   storeConsumerOffset,
@@ -153,8 +155,14 @@ it("a committing read that is cancelled or cut off while it waits has stored not
   );
   // The poll is parked once something sent after it is answered.
   expect(Number((await theirs.stored(consumer(5)))?.storedOffset)).toBe(9);
+  const { clientId } = (await reader.call(getMe, {})).client;
   await reader.link.reset();
   expect((await waiting).kind).toBe("closed");
+  // The server learns of it when it can, and the owner of the partition beside other requests.
+  const isListed = async (): Promise<boolean> =>
+    (await session.call(getClients, {})).clients.some((client) => client.clientId === clientId);
+  await eventually("the server knows that the connection is gone", async () => !(await isListed()));
+  expect(await storedOf(consumer(5))).toBe(9);
   await partition.send([message("after")]);
   expect(await storedOf(consumer(5))).toBe(9);
   expect(outcome(await reader.bind(await RawLink.connect(server.port)))).toBe("ok");
