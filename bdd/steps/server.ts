@@ -2,12 +2,17 @@ import { After, Given, When, Then } from "@cucumber/cucumber";
 import { Client } from "@iggy/sdk";
 import { startServer } from "@iggy/server";
 import { equal } from "node:assert/strict";
+import { availableParallelism } from "node:os";
 import { type IggyWorld, made } from "./iggy-world.js";
 
 const ROOT = { username: "iggy", password: "iggy" };
 
+/** Shards of the server, as far as this machine has the cores. */
+const shards = Math.min(Number(process.env["IGGY_TEST_SHARDS"] ?? 1), availableParallelism());
+const config = shards > 1 ? { "sharding.cpu_allocation": shards } : {};
+
 Given("a running server", async function (this: IggyWorld) {
-  this.server = await startServer();
+  this.server = await startServer({ config });
 });
 
 Given("a client that is signed in as root", signIn);
