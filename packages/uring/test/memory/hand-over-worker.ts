@@ -1,10 +1,11 @@
 // Takes blocks that another thread put into a lane, checks their bytes, sometimes keeps them a while, and releases them.
 import { parentPort, workerData } from "node:worker_threads";
-import { type Block, loadAddon, Slab, SlabAllocator, type SlabHandle } from "../../src/index.js";
+import { type Block, Slab, SlabAllocator, type SlabHandle } from "../../src/index.js";
+import { load } from "../support/ring-setup.js";
 import { Lane } from "./lane.js";
 
 const { handle, lane, region } = workerData as { handle: SlabHandle; lane: SharedArrayBuffer; region: number };
-const slab = Slab.attach(handle, loadAddon().addon);
+const slab = Slab.attach(handle, load().addon);
 const blocks = new SlabAllocator(slab, { region, checked: true });
 const incoming = new Lane(lane);
 const kept: Block[] = [];
