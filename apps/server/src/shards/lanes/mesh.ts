@@ -40,6 +40,7 @@ export class Mesh {
   private readonly mainTo = new Map<number, Outbox>();
   private readonly replyTo = new Map<number, Outbox>();
   private readonly inboxes: readonly Inbox[];
+  private readonly mainFrom = new Map<number, Inbox>();
   private readonly ends: readonly LaneEnd[];
   private handlers: MeshHandlers | undefined;
   private isPumping = false;
@@ -52,17 +53,20 @@ export class Mesh {
     this.shardCount = seat.shardCount;
     this.sleepers = new Int32Array(seat.sleepers);
     this.wakeup = wakeupOf(seat, addon);
-    const inboxes: Inbox[] = [];
+    const replies: Inbox[] = [];
     for (const { shard, mainTo, mainFrom, replyTo, replyFrom } of seat.neighbours) {
       const wake = (): void => {
         this.wake(shard);
       };
       this.mainTo.set(shard, outboxOf(mainTo, pool, wake));
       this.replyTo.set(shard, outboxOf(replyTo, pool, wake));
-      inboxes.push(inboxOf(shard, mainFrom, pool, "main"), inboxOf(shard, replyFrom, pool, "reply"));
+      this.mainFrom.set(shard, inboxOf(shard, mainFrom, pool, "main"));
+      replies.push(inboxOf(shard, replyFrom, pool, "reply"));
     }
     // The lane that brings the commits of metadata comes first.
-    this.inboxes = inboxes.sort((a, b) => a.source - b.source || a.kind.localeCompare(b.kind));
+    this.inboxes = [...this.mainFrom.values(), ...replies].sort(
+      (a, b) => a.source - b.source || a.kind.localeCompare(b.kind),
+    );
     this.ends = seat.neighbours.flatMap((other) => [other.mainTo, other.mainFrom, other.replyTo, other.replyFrom]);
   }
 
@@ -94,7 +98,7 @@ export class Mesh {
    */
   catchUp(shard: number): void {
     if (this.isPumping || this.handlers === undefined) return;
-    const inbox = this.inboxes.find(({ source, kind }) => source === shard && kind === "main");
+    const inbox = this.mainFrom.get(shard);
     if (inbox === undefined || inbox.lane.isEmpty) return;
     this.isPumping = true;
     try {
