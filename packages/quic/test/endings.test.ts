@@ -8,7 +8,7 @@ describe.skipIf(without)(`the end of a process or thread with traffic under way,
     ["throw", 1, ""],
     ["close", 0, "closed\n"],
     ["thread", 0, "terminated\n"],
-  ])("%s ends in order", async (how, code, out) => {
+  ])("%s ends in order", { timeout: 60_000 }, async (how, code, out) => {
     expect(await runProgram("ending-program", [how])).toEqual({ code, signal: null, out });
   });
 });

@@ -151,7 +151,8 @@ impl Events {
 
     /// JavaScript hears nothing more. Called on its thread.
     pub fn release(&self) {
-        if let Some(Wakeup(function)) = lock(&self.wakeup).take() {
+        let taken = lock(&self.wakeup).take();
+        if let Some(Wakeup(function)) = taken {
             // SAFETY: nobody else can reach it any more.
             unsafe { sys::napi_release_threadsafe_function(function, sys::ThreadsafeFunctionReleaseMode::release) };
         }
